@@ -210,7 +210,7 @@ fn nor_do_clouds_that_are_linearized_again() {
         assert_eq!(slam.odometry(&odometry), Ok(()));
         assert_eq!(slam.features(stamp, MeasurementKind::StereoBearings, &seen), Ok(()));
         while let Some(step) = slam.poll() {
-            assert!(step.rejected == 0 && step.features == 8, "{k} {step:?}");
+            assert!(step.rejected == 0 && step.landmarks == 8, "{k} {step:?}");
         }
         counts.push(ALLOCATIONS.get() - before);
     }

@@ -132,7 +132,7 @@ impl Story {
         while let Some(step) = slam.poll() {
             check_pose(step.estimate.pose, &step.estimate.covariance);
             assert!(step.nis.is_finite() && step.nis >= 0.0, "NIS {}", step.nis);
-            assert!(step.features <= slam.config().map.max_features);
+            assert!(step.landmarks <= slam.config().map.max_features);
             USED.fetch_add((step.accepted + step.added) as u64, Ordering::Relaxed);
             self.rejected += step.rejected as u64;
             let seen = step.accepted + step.added + step.rejected;

@@ -106,7 +106,7 @@ impl Step {
     /// Landmarks in the map after the step.
     #[getter]
     fn features(&self) -> usize {
-        self.0.features
+        self.0.landmarks
     }
 
     fn __repr__(&self) -> String {
@@ -288,7 +288,7 @@ impl Slam {
     /// How many clouds came late and were taken in by going back (`timing.rewind_s`).
     #[getter]
     fn late_clouds(&self) -> u64 {
-        self.slam.late_clouds()
+        self.slam.late_scans()
     }
 
     /// How often time was set back.

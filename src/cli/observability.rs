@@ -71,7 +71,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     });
     let filters = filters.collect::<Result<Vec<_>, Failure>>();
     spinner.finish_and_clear();
-    let report = Report { source: input.recording.name, clouds, filters: filters? };
+    let report = Report { source: input.recording.name, scans: clouds, filters: filters? };
     if report.filters.iter().all(|filter| filter.windows.is_empty()) {
         return Err(Failure::Failed(format!(
             "{}: no feature lasts for {clouds} clouds; give fewer --clouds",

@@ -84,14 +84,14 @@ fn main() {
             }
             Err(_) => open_with(scenario, &Topics::default()).expect("it is neither a scenario nor a source"),
         };
-        let clouds = recording.inputs.iter().filter_map(|input| match input {
+        let scans = recording.inputs.iter().filter_map(|input| match input {
             Input::Scan(features) => Some(features.measurements.len()),
             _ => None,
         });
-        let (clouds, checked_measurements) =
-            clouds.fold((0, 0), |(clouds, checked_measurements), of| (clouds + 1, checked_measurements + of));
-        let a_cloud = checked_measurements as f64 / f64::from(clouds.max(1));
-        println!("<!-- with the recording, {}; {clouds} clouds, {a_cloud:.2} readings each -->", memory("VmRSS"));
+        let (scans, checked_measurements) =
+            scans.fold((0, 0), |(scans, checked_measurements), of| (scans + 1, checked_measurements + of));
+        let a_scan = checked_measurements as f64 / f64::from(scans.max(1));
+        println!("<!-- with the recording, {}; {scans} clouds, {a_scan:.2} readings each -->", memory("VmRSS"));
         for (rows, (filter, parts)) in rows.iter_mut().zip(&methods) {
             let config = recording.config.clone().unwrap_or_default();
             let mut config = Config { filter: filter.clone(), ..config };

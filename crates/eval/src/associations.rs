@@ -4,7 +4,7 @@
 //! in the comparison of clusterings: a pair is found where both readings went to one landmark of the map, and it is
 //! true where both are of one landmark of the world.
 
-use super::run::{CloudMatches, Run};
+use super::run::{Run, ScanMatches};
 use lienav_base::stamp::Stamp;
 use lienav_io::identities::{Identities, Known};
 use lienav_slam::Role;
@@ -53,7 +53,7 @@ pub struct Associations {
 type Used = Option<(u32, bool)>;
 
 /// The readings of a cloud: what each is of, and where it went.
-type JudgedCloud = (Stamp, Vec<(Option<u32>, Used)>);
+type JudgedScan = (Stamp, Vec<(Option<u32>, Used)>);
 
 /// A reading without identity, what it is of, and what it was taken for.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -98,13 +98,13 @@ impl Associations {
             kept.insert(*gone, kept.get(one).copied().unwrap_or(*one));
         }
         let now = |used: Used| used.map(|(id, again)| (kept.get(&id).copied().unwrap_or(id), again));
-        let judged = |cloud| judged(cloud, identities).into_iter().map(|(id, used)| (id, now(used))).collect();
-        let clouds: Vec<JudgedCloud> = run.matches.iter().map(|cloud| (cloud.stamp, judged(cloud))).collect();
+        let judged = |scan| judged(scan, identities).into_iter().map(|(id, used)| (id, now(used))).collect();
+        let scans: Vec<JudgedScan> = run.matches.iter().map(|scan| (scan.stamp, judged(scan))).collect();
         // A source without any identity tells nothing, as one without readings.
-        if clouds.iter().flat_map(|(_, checked_measurements)| checked_measurements).all(|(id, _)| id.is_none()) {
+        if scans.iter().flat_map(|(_, checked_measurements)| checked_measurements).all(|(id, _)| id.is_none()) {
             return None;
         }
-        let all = || clouds.iter().flat_map(|(_, checked_measurements)| checked_measurements.iter().copied());
+        let all = || scans.iter().flat_map(|(_, checked_measurements)| checked_measurements.iter().copied());
         let mut of_landmark: BTreeMap<u32, BTreeMap<Option<u32>, u64>> = BTreeMap::new();
         let (mut of_true, mut used_of_true): (BTreeMap<u32, u64>, BTreeMap<u32, u64>) = Default::default();
         for (id, used) in all() {
@@ -129,8 +129,8 @@ impl Associations {
         let of_map: Vec<Option<u32>> =
             run.landmarks.iter().filter_map(|landmark| identity.get(&landmark.id).copied()).collect();
         let distinct: BTreeSet<u32> = of_map.iter().copied().flatten().collect();
-        let (returns, returns_found) = returns(&clouds, is_of);
-        let of_cloud = |(stamp, checked_measurements): &JudgedCloud| {
+        let (returns, returns_found) = returns(&scans, is_of);
+        let of_scan = |(stamp, checked_measurements): &JudgedScan| {
             let judged = |&(truth, used): &(Option<u32>, Used)| JudgedMeasurement {
                 stamp: *stamp,
                 truth,
@@ -140,7 +140,7 @@ impl Associations {
             };
             checked_measurements.iter().map(judged).collect::<Vec<_>>()
         };
-        let checked_measurements: Vec<JudgedMeasurement> = clouds.iter().flat_map(of_cloud).collect();
+        let checked_measurements: Vec<JudgedMeasurement> = scans.iter().flat_map(of_scan).collect();
         let associations = Self {
             measurements: all().filter(|(id, _)| id.is_some()).count(),
             clutter: all().filter(|(id, _)| id.is_none()).count(),
@@ -177,14 +177,14 @@ impl Associations {
 }
 
 /// What each reading of a cloud is of, and where it went. Readings are told apart by their numbers.
-fn judged(cloud: &CloudMatches, identities: &Identities) -> Vec<(Option<u32>, Used)> {
-    let mut left: Vec<_> = cloud.measurements.iter().collect();
+fn judged(scan: &ScanMatches, identities: &Identities) -> Vec<(Option<u32>, Used)> {
+    let mut left: Vec<_> = scan.measurements.iter().collect();
     let mut judge = |(value, id): &Known| {
         let place = left.iter().position(|checked| checked.value == value.fixed::<3>());
         let used = place.map(|place| left.swap_remove(place)).filter(|checked| checked.role != Role::Gated);
         (*id, used.map(|checked| (checked.landmark, checked.role == Role::Again)))
     };
-    identities.at(cloud.stamp).map(&mut judge).collect()
+    identities.at(scan.stamp).map(&mut judge).collect()
 }
 
 /// Pairs among `count` things.
@@ -199,7 +199,7 @@ fn most_frequent(counts: &BTreeMap<Option<u32>, u64>) -> Option<u32> {
 }
 
 /// How often true landmarks came back, and how often they were found again.
-fn returns(clouds: &[JudgedCloud], is_of: impl Fn(u32, Option<u32>) -> bool) -> (usize, usize) {
+fn returns(scans: &[JudgedScan], is_of: impl Fn(u32, Option<u32>) -> bool) -> (usize, usize) {
     #[derive(Default)]
     struct Visits {
         last: Stamp,
@@ -216,7 +216,7 @@ fn returns(clouds: &[JudgedCloud], is_of: impl Fn(u32, Option<u32>) -> bool) -> 
         returns += usize::from(visit.is_return);
         returns_found += usize::from(visit.is_return && 2 * visit.found > visit.used);
     };
-    for (stamp, checked_measurements) in clouds {
+    for (stamp, checked_measurements) in scans {
         for &(id, used) in checked_measurements {
             let Some(id) = id else { continue };
             let visit = visits.entry(id).or_insert_with(|| Visits { last: *stamp, ..Visits::default() });
@@ -253,21 +253,21 @@ mod tests {
     type ByHand = (Option<u32>, Option<(u32, Role)>);
 
     /// A run of clouds at 1 Hz.
-    fn run(clouds: &[&[ByHand]], map: &[u32]) -> (Run, Identities) {
+    fn run(scans: &[&[ByHand]], map: &[u32]) -> (Run, Identities) {
         let (mut run, mut identities) = (Run::default(), Identities::default());
-        for (second, checked_measurements) in clouds.iter().enumerate() {
+        for (second, checked_measurements) in scans.iter().enumerate() {
             let stamp = Stamp::from_secs(second as f64);
             let value = |k: usize| [second as f64, k as f64];
             let measurements = (0..checked_measurements.len()).map(|k| Measurement::new(None, value(k))).collect();
-            let cloud = Scan { stamp, kind: MeasurementKind::RangeBearing, measurements };
-            identities.keep(&cloud, checked_measurements.iter().map(|(id, _)| *id));
+            let scan = Scan { stamp, kind: MeasurementKind::RangeBearing, measurements };
+            identities.keep(&scan, checked_measurements.iter().map(|(id, _)| *id));
             let matched = |(k, (_, used)): (usize, &ByHand)| {
                 let [x, y] = value(k);
                 used.map(|(landmark, role)| MatchedMeasurement { value: Vector3::new(x, y, 0.0), landmark, role })
             };
             // In another order than they were read.
             let checked_measurements = checked_measurements.iter().enumerate().filter_map(matched).rev().collect();
-            run.matches.push(CloudMatches { stamp, measurements: checked_measurements });
+            run.matches.push(ScanMatches { stamp, measurements: checked_measurements });
         }
         let landmark = |&id: &u32| Landmark {
             id,
@@ -285,15 +285,15 @@ mod tests {
 
     #[test]
     fn a_source_without_identities_is_not_judged() {
-        let clouds: [&[ByHand]; 2] = [&[(None, FIRST(10))], &[(None, AGAIN(10))]];
-        let (run, identities) = run(&clouds, &[10]);
+        let scans: [&[ByHand]; 2] = [&[(None, FIRST(10))], &[(None, AGAIN(10))]];
+        let (run, identities) = run(&scans, &[10]);
         assert!(Associations::judge(&run, &identities).is_none());
     }
 
     #[test]
     fn landmarks_that_are_merged_later_are_one_from_the_beginning() {
-        let clouds: [&[ByHand]; 3] = [&[(Some(1), FIRST(10))], &[(Some(1), FIRST(11))], &[(Some(1), FIRST(12))]];
-        let (mut run, identities) = run(&clouds, &[10]);
+        let scans: [&[ByHand]; 3] = [&[(Some(1), FIRST(10))], &[(Some(1), FIRST(11))], &[(Some(1), FIRST(12))]];
+        let (mut run, identities) = run(&scans, &[10]);
         let recall = |run: &Run| Associations::judge(run, &identities).unwrap().associations.pair_recall;
         assert_eq!(recall(&run), Some(0.0));
         // 12 is 11, which turns out to be 10.
@@ -326,12 +326,12 @@ mod tests {
     #[test]
     fn a_landmark_that_comes_back_is_found_by_what_it_was_before() {
         let away: &[ByHand] = &[];
-        let mut clouds = vec![away; 30];
-        clouds[0] = &[(Some(1), Some((10, Role::First))), (Some(2), Some((20, Role::First)))];
-        clouds[15] = &[(Some(1), Some((10, Role::Again))), (Some(2), Some((21, Role::First)))];
-        clouds[16] = &[(Some(1), Some((10, Role::Again))), (Some(2), Some((21, Role::Again)))];
-        clouds[28] = &[(Some(1), None), (Some(2), Some((21, Role::Again)))];
-        let (run, identities) = run(&clouds, &[10, 20, 21]);
+        let mut scans = vec![away; 30];
+        scans[0] = &[(Some(1), Some((10, Role::First))), (Some(2), Some((20, Role::First)))];
+        scans[15] = &[(Some(1), Some((10, Role::Again))), (Some(2), Some((21, Role::First)))];
+        scans[16] = &[(Some(1), Some((10, Role::Again))), (Some(2), Some((21, Role::Again)))];
+        scans[28] = &[(Some(1), None), (Some(2), Some((21, Role::Again)))];
+        let (run, identities) = run(&scans, &[10, 20, 21]);
         let found = Associations::judge(&run, &identities).unwrap().associations;
         assert_eq!((found.returns, found.returns_found, found.duplicates), (4, 2, 1));
         assert_eq!(found.is_loop_closed(), Some(false));
@@ -345,8 +345,8 @@ mod tests {
         assert!(with_identities.matches.is_empty());
         let mut identities = Identities::default();
         for input in &mut recording.inputs {
-            if let Input::Scan(cloud) = input {
-                identities.hide(cloud);
+            if let Input::Scan(scan) = input {
+                identities.hide(scan);
             }
         }
         recording.identities = Some(identities);

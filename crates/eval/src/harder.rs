@@ -7,20 +7,20 @@ use rand_chacha::ChaCha8Rng;
 
 /// Keeps the first cloud of features, and then every `n`-th; 0 counts as 1.
 pub fn keep_every(recording: &mut Recording, n: usize) {
-    let mut clouds = 0;
+    let mut scans = 0;
     recording.inputs.retain(|input| {
-        let is_cloud = matches!(input, Input::Scan(_));
-        clouds += usize::from(is_cloud);
-        !is_cloud || (clouds - 1).is_multiple_of(n.max(1))
+        let is_scan = matches!(input, Input::Scan(_));
+        scans += usize::from(is_scan);
+        !is_scan || (scans - 1).is_multiple_of(n.max(1))
     });
 }
 
 /// Adds so many false readings without identity to every cloud: ranges and bearings uniform between the least and the
 /// greatest ones of the recording, labels and noise those of true readings. Clouds of other sensors than those of
 /// ranges and bearings or positions stay as they are.
-pub fn add_clutter(recording: &mut Recording, per_cloud: usize, seed: u64) {
-    let polar: Vec<[f64; 2]> = clouds(&mut recording.inputs)
-        .flat_map(|cloud| cloud.measurements.iter().filter_map(|measurement| polar(cloud.kind, measurement)))
+pub fn add_clutter(recording: &mut Recording, per_scan: usize, seed: u64) {
+    let polar: Vec<[f64; 2]> = scans(&mut recording.inputs)
+        .flat_map(|scan| scan.measurements.iter().filter_map(|measurement| polar(scan.kind, measurement)))
         .collect();
     let span = |of: fn(&[f64; 2]) -> f64| {
         let (low, high) =
@@ -29,26 +29,26 @@ pub fn add_clutter(recording: &mut Recording, per_cloud: usize, seed: u64) {
     };
     let (range, bearing) = (span(|z| z[0]), span(|z| z[1]));
     let mut random = ChaCha8Rng::seed_from_u64(seed);
-    for cloud in clouds(&mut recording.inputs) {
-        let true_measurements = cloud.measurements.len();
-        for _ in 0..if true_measurements > 0 { per_cloud } else { 0 } {
+    for scan in scans(&mut recording.inputs) {
+        let true_measurements = scan.measurements.len();
+        for _ in 0..if true_measurements > 0 { per_scan } else { 0 } {
             let [range_part, bearing_part]: [f64; 2] = random.random();
-            let like = cloud.measurements[random.random_range(0..true_measurements)];
+            let like = scan.measurements[random.random_range(0..true_measurements)];
             let (range_m, bearing_rad) = (range(range_part), bearing(bearing_part));
-            let value = match cloud.kind {
+            let value = match scan.kind {
                 MeasurementKind::RelativePosition => [range_m * bearing_rad.cos(), range_m * bearing_rad.sin()],
                 _ => [range_m, bearing_rad],
             };
-            cloud.measurements.push(Measurement { id: None, value: value.into(), ..like });
+            scan.measurements.push(Measurement { id: None, value: value.into(), ..like });
         }
     }
 }
 
 /// The clouds that clutter can be added to.
-fn clouds(inputs: &mut [Input]) -> impl Iterator<Item = &mut Scan> {
+fn scans(inputs: &mut [Input]) -> impl Iterator<Item = &mut Scan> {
     inputs.iter_mut().filter_map(|input| match input {
-        Input::Scan(cloud) => {
-            matches!(cloud.kind, MeasurementKind::RangeBearing | MeasurementKind::RelativePosition).then_some(cloud)
+        Input::Scan(scan) => {
+            matches!(scan.kind, MeasurementKind::RangeBearing | MeasurementKind::RelativePosition).then_some(scan)
         }
         _ => None,
     })
@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_third_cloud_is_kept_and_all_odometry() {
+    fn every_third_scan_is_kept_and_all_odometry() {
         let mut recording = synthetic::recording(300, 4);
         let count =
             |recording: &Recording| recording.inputs.iter().filter(|input| matches!(input, Input::Scan(_))).count();
@@ -89,8 +89,8 @@ mod tests {
         assert_eq!(dirty, harder(1));
         assert_ne!(dirty, harder(2));
         for (input, before) in dirty.inputs.iter().zip(&clean.inputs) {
-            let (Input::Scan(cloud), Input::Scan(before)) = (input, before) else { continue };
-            let (true_measurements, clutter) = cloud.measurements.split_at(before.measurements.len());
+            let (Input::Scan(scan), Input::Scan(before)) = (input, before) else { continue };
+            let (true_measurements, clutter) = scan.measurements.split_at(before.measurements.len());
             assert_eq!((true_measurements, clutter.len()), (&before.measurements[..], 10));
             assert!(clutter.iter().all(|o| o.id.is_none() && (2.0..20.0).contains(&o.value[0])), "{clutter:?}");
         }

@@ -11,7 +11,7 @@ use lienav_io::recording::{Input, Recording};
 use lienav_slam::{Config, ConfigError, LandmarkMap, MapLandmark};
 use nalgebra::Matrix2;
 
-pub use result::{CloudMatches, Estimate, MatchedMeasurement, Motions, Run, RunError, StartBelief, Update};
+pub use result::{Estimate, MatchedMeasurement, Motions, Run, RunError, ScanMatches, StartBelief, Update};
 pub use session::Session;
 
 /// Runs the filter or batch estimate that `config` names over a recording. `observer` is told after each input how

@@ -2,12 +2,12 @@ use super::super::synthetic;
 use super::*;
 
 #[test]
-fn there_is_an_estimate_and_a_time_for_each_cloud_also_for_one_that_waits_at_the_end() {
+fn there_is_an_estimate_and_a_time_for_each_scan_also_for_one_that_waits_at_the_end() {
     let recording = synthetic::recording(300, 4);
-    let clouds = recording.inputs.iter().filter(|input| matches!(input, Input::Scan(_))).count();
+    let scans = recording.inputs.iter().filter(|input| matches!(input, Input::Scan(_))).count();
     let mut seen = 0;
     let run = run(&recording, &Config::default(), |done| seen = done).unwrap();
-    assert_eq!((run.estimates.len(), run.step_us.len(), seen), (clouds, clouds, recording.inputs.len()));
+    assert_eq!((run.estimates.len(), run.step_us.len(), seen), (scans, scans, recording.inputs.len()));
     assert!(run.step_us.iter().all(|&time| time > 0.0));
     assert_eq!(run.landmarks.len(), recording.true_landmarks.len());
 }
@@ -41,9 +41,9 @@ fn a_map_too_small_for_the_run_is_a_warning() {
     let mut recording = synthetic::recording(300, 4);
     // One landmark at a time, as a robot meets them that drives through a building.
     for (k, input) in recording.inputs.iter_mut().enumerate() {
-        if let Input::Scan(cloud) = input {
-            let in_view = cloud.measurements.get(k / 80).copied();
-            cloud.measurements = in_view.into_iter().collect();
+        if let Input::Scan(scan) = input {
+            let in_view = scan.measurements.get(k / 80).copied();
+            scan.measurements = in_view.into_iter().collect();
         }
     }
     let mut config = Config::default();

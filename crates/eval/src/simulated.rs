@@ -39,8 +39,8 @@ pub fn withheld(simulation: &Simulation) -> Option<Identities> {
 
 /// Keeps the true identities of the features of a frame, where they are withheld.
 pub fn keep_identities(identities: &mut Option<Identities>, frame: &Frame) {
-    if let (Some(identities), Some(cloud)) = (identities, &frame.features) {
-        identities.keep(cloud, frame.identities.iter().copied());
+    if let (Some(identities), Some(scan)) = (identities, &frame.features) {
+        identities.keep(scan, frame.identities.iter().copied());
     }
 }
 
@@ -48,9 +48,9 @@ pub fn keep_identities(identities: &mut Option<Identities>, frame: &Frame) {
 /// stamps.
 pub fn inputs(frame: Frame) -> impl Iterator<Item = Input> {
     let imu = frame.imu.map(|imu| Input::Imu(imu.into()));
-    let (earlier, later): (Vec<_>, Vec<_>) = frame.added.into_iter().partition(|cloud| cloud.stamp < frame.stamp);
+    let (earlier, later): (Vec<_>, Vec<_>) = frame.added.into_iter().partition(|scan| scan.stamp < frame.stamp);
     let known = [Some(Input::Odometry(frame.odometry)), frame.features.map(Input::Scan)].into_iter().flatten();
-    let features = |clouds: Vec<_>| clouds.into_iter().map(Input::Scan);
+    let features = |scans: Vec<_>| scans.into_iter().map(Input::Scan);
     imu.into_iter().chain(features(earlier)).chain(known).chain(features(later))
 }
 
@@ -63,13 +63,13 @@ mod tests {
     use lienav_slam::Config;
 
     #[test]
-    fn every_message_has_its_truth_and_every_cloud_becomes_a_step() {
+    fn every_message_has_its_truth_and_every_scan_becomes_a_step() {
         let recording = recording(&Scenario::default()).unwrap();
         let truth = Truth::new(&recording.truth, &recording.true_landmarks, 0.0);
         assert!(recording.inputs.iter().all(|input| truth.at(input.stamp()).is_some()));
-        let clouds = recording.inputs.iter().filter(|input| matches!(input, Input::Scan(_))).count();
+        let scans = recording.inputs.iter().filter(|input| matches!(input, Input::Scan(_))).count();
         let run = run(&recording, recording.config.as_ref().unwrap(), |_| ()).unwrap();
-        assert_eq!((run.estimates.len(), Errors::new(&run, &truth).steps_without_truth), (clouds, 0));
+        assert_eq!((run.estimates.len(), Errors::new(&run, &truth).steps_without_truth), (scans, 0));
         // Noise puts a few far features beyond what the settings believe.
         let believed = |(reason, count): (&String, &u64)| reason == "out_of_range" && *count < 50;
         assert!(run.dropped.iter().all(believed), "{:?}", run.dropped);

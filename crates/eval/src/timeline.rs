@@ -123,7 +123,7 @@ mod tests {
     fn a_run_says_what_was_read_and_when_what_was_left_out() {
         let mut recording = synthetic::recording(400, 3);
         let wild = recording.inputs.iter_mut().rev().find_map(|input| match input {
-            lienav_io::recording::Input::Scan(cloud) if cloud.stamp < Stamp::from_secs(15.0) => Some(cloud),
+            lienav_io::recording::Input::Scan(scan) if scan.stamp < Stamp::from_secs(15.0) => Some(scan),
             _ => None,
         });
         let wild = wild.unwrap();

@@ -167,7 +167,7 @@ impl OpenLandmark {
         let (own_turned, other_turned) = (skew(&self.place), skew(&k.place));
         let by_other = Matrix2::from_fn(|r, c| own[(r, c)] + own[(r, 2)] * other_turned[c]);
         let by_own = Matrix2::from_fn(|r, c| other[(c, r)] + own_turned[r] * other[(c, 2)]);
-        local.of_features(self.here, k.here) + by_other + by_own
+        local.of_landmarks(self.here, k.here) + by_other + by_own
     }
 }
 

@@ -35,17 +35,17 @@ use std::sync::Arc;
 pub use whole::Snapshot;
 
 /// Clouds from the question what is near to the answer.
-const NEAR_CLOUDS: u64 = 3;
+const NEAR_SCANS: u64 = 3;
 /// Landmarks are asked for again at the earliest after so many clouds.
-const ASK_CLOUDS: u64 = 5;
+const ASK_SCANS: u64 = 5;
 
 /// A part leaves the landmarks to the next one that were read in the last clouds, so many.
-const RECENT_CLOUDS: usize = 10;
+const RECENT_SCANS: usize = 10;
 /// And candidates that were read in so many: others would gather in the filter for as long as the robot drives.
-const CANDIDATE_CLOUDS: usize = 30;
+const CANDIDATE_SCANS: usize = 30;
 
 /// A part has at least so many clouds.
-const BENT_CLOUDS: u64 = 8;
+const BENT_SCANS: u64 = 8;
 
 /// What the heading of the open part does to its end to second order, m: a part that is longer is closed.
 const LONG_M: f64 = 0.01;
@@ -69,7 +69,7 @@ pub struct Status {
     /// Parts in the last one.
     pub solved_parts: usize,
     /// Clouds since it was begun.
-    pub age_clouds: u64,
+    pub age_scans: u64,
     /// How often its normal equations were factored.
     pub iterations: usize,
     /// Half of its χ²: of what the parts say of the same landmarks.
@@ -141,7 +141,7 @@ pub struct Parts {
     /// What was in force before: to give its memory back takes time, which the next work has.
     old: Option<Old>,
     asked_at: u64,
-    clouds: u64,
+    scans: u64,
     begun_at: u64,
     /// When the open part was begun.
     opened_at: u64,
@@ -204,7 +204,7 @@ impl Parts {
             answer: None,
             old: None,
             asked_at: 0,
-            clouds: 0,
+            scans: 0,
             begun_at: 0,
             opened_at: 0,
             time_jumps: 0,
@@ -249,7 +249,7 @@ impl Parts {
     /// Has what is due before the next step: a new solution, or what it says of what is near. This is where work is done
     /// that is done in place, and where a filter waits for a thread that is late. [`Parts::join`] takes it in force.
     pub fn collect(&mut self) {
-        let next = self.clouds + 1;
+        let next = self.scans + 1;
         if let Some((_, job)) = self.solving.take_if(|(due, _)| *due <= next) {
             self.solved = Some(job.take().unwrap_or(Err(SolveError::NotConverged)));
         }
@@ -286,8 +286,8 @@ impl Parts {
         self.count_left_out(slam);
         self.collect();
         self.take();
-        self.clouds += 1;
-        self.status.age_clouds += 1;
+        self.scans += 1;
+        self.status.age_scans += 1;
         if slam.time_jumps() != self.time_jumps {
             self.time_jumps = slam.time_jumps();
             if slam.config().timing.on_jump_back == TimeJump::Reset {
@@ -320,12 +320,12 @@ impl Parts {
             // The filter was not corrected: its part is as it was at the step before.
             return Step {
                 estimate: slam.carried_between(&estimate, step.estimate.stamp),
-                features: self.seen.len(),
+                landmarks: self.seen.len(),
                 ..step
             };
         }
         let in_view = step.accepted + step.added;
-        if self.recent.len() == CANDIDATE_CLOUDS {
+        if self.recent.len() == CANDIDATE_SCANS {
             self.recent.pop_front();
         }
         self.recent.push_back(step.estimate.stamp);
@@ -335,16 +335,16 @@ impl Parts {
         let is_full = landmarks >= self.local_features.max(2 * in_view).max(self.begun.len() + self.local_features / 2);
         // What a part says is final: where ranges are vague, it waits until the last clouds were linearized again.
         let is_full = is_full && !local.is_unsettled();
-        let is_settled = self.clouds >= self.opened_at + BENT_CLOUDS;
+        let is_settled = self.scans >= self.opened_at + BENT_SCANS;
         // A loop that has closed is closed in the least squares, too, and does not wait until the part is full.
         let is_bent = is_settled && joined.shared >= 2 && joined.bend(self.view_m) > BENT;
         let seeks = is_settled && self.is_loop_open;
         let is_due = is_settled && (is_long(&local) || self.has_found_world());
         if (is_full || is_bent || seeks || is_due) && self.close(&local, Goes::On) {
-            self.opened_at = self.clouds;
+            self.opened_at = self.scans;
             self.begin_with_the_last(slam);
         }
-        Step { estimate, features: self.seen.len(), ..step }
+        Step { estimate, landmarks: self.seen.len(), ..step }
     }
 
     /// The filter counts what was left out.
@@ -372,7 +372,7 @@ impl Parts {
         let (centre, radius) = self.near.covers;
         let place = self.near.base.transform(&robot.p);
         let is_leaving = (place - centre).norm() > radius - 1.2 * self.view_m;
-        if (missing || is_leaving) && self.asking.is_none() && self.clouds >= self.asked_at + ASK_CLOUDS {
+        if (missing || is_leaving) && self.asking.is_none() && self.scans >= self.asked_at + ASK_SCANS {
             self.ask(local);
         }
     }
@@ -418,13 +418,13 @@ impl Parts {
         let first = solution.as_ref().map_or(0, |solution| solution.closed);
         let chain: Vec<Placed> = self.closed_after(first).to_vec();
         let place = self.near.base.transform(&robot.p);
-        self.asked_at = self.clouds;
+        self.asked_at = self.scans;
         let old = self.old.take();
         let work = move || {
             drop(old);
             near(&start, solution.as_deref(), &chain, (&robot, &place), &open.into_iter().collect())
         };
-        self.asking = Some((self.clouds + NEAR_CLOUDS, Job::new(self.worker, work)));
+        self.asking = Some((self.scans + NEAR_SCANS, Job::new(self.worker, work)));
     }
 
     fn take_near(&mut self, near: Near) {

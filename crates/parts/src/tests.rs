@@ -218,7 +218,7 @@ fn run(
 /// With noise so small that nothing is nonlinear, the parts know at each cloud what one map knows: also after the loop,
 /// and also of how well they know it. A reading used twice, or not at all, would make the covariance another one.
 #[test]
-fn at_every_cloud_the_parts_know_what_one_map_knows() {
+fn at_every_scan_the_parts_know_what_one_map_knows() {
     let (dense, map, ..) = run(1, 1e-3, 0, Worker::InPlace);
     let (steps, landmarks, status, _) = run(1, 1e-3, 10, Worker::InPlace);
     assert!(status.parts > 7 && status.solutions > 3 && status.failed == 0 && status.moved == 0, "{status:?}");
@@ -307,7 +307,7 @@ fn the_map_can_be_had_at_any_time() {
 
 /// A robot that has seen nothing yet is where it began, carried on by odometry.
 #[test]
-fn before_the_first_cloud_the_start_is_carried_on() {
+fn before_the_first_scan_the_start_is_carried_on() {
     let mut config = World::new(1, 0.1).config(8);
     (config.initial.x_m, config.initial.yaw_rad) = (5.0, std::f64::consts::FRAC_PI_2);
     config.initial.position_std_m = 0.3;
@@ -335,7 +335,7 @@ fn the_pose_is_consistent_at_once_when_a_loop_closes_a_long_way_without_landmark
         world.posts = vec![0, 1, 2, 22, 23];
         let mut slam = of_parts(world.config(6));
         let mut parts = Parts::new(&slam, Worker::InPlace).unwrap().unwrap();
-        let mut clouds = 0;
+        let mut scans = 0;
         while world.time < 70.0 {
             let Some(step) = world.advance(&mut slam) else { continue };
             let is_blind = step.accepted + step.added == 0;
@@ -346,8 +346,8 @@ fn the_pose_is_consistent_at_once_when_a_loop_closes_a_long_way_without_landmark
                 largest = largest.max(d.z.abs());
             } else if world.time > 30.0 {
                 let nees = estimate.covariance.try_inverse().map_or(f64::INFINITY, |inverse| d.dot(&(inverse * d)));
-                if clouds < 20 { &mut first } else { &mut later }.push(nees / 3.0);
-                (clouds, absurd) = (clouds + 1, absurd + u32::from(nees > 30.0));
+                if scans < 20 { &mut first } else { &mut later }.push(nees / 3.0);
+                (scans, absurd) = (scans + 1, absurd + u32::from(nees > 30.0));
             }
         }
     }

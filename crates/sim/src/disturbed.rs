@@ -29,16 +29,16 @@ mod tests {
     use crate::Simulation;
     use lienav_slam::Scan;
 
-    fn clouds(name: &str) -> Vec<Scan> {
+    fn scans(name: &str) -> Vec<Scan> {
         let simulation = Simulation::new(&Scenario::named(name).unwrap()).unwrap();
         simulation.filter_map(|frame| frame.features).collect()
     }
 
     /// A cloud that is 0.1 s late is the one that was taken 0.1 s, a cloud, before.
     #[test]
-    fn late_clouds_are_of_where_the_robot_was() {
-        let number = |cloud: &Scan| cloud.measurements.iter().map(|o| o.id.unwrap()).collect::<Vec<_>>();
-        let (usual, late) = (clouds("range-bearing"), clouds("clouds-late"));
+    fn late_scans_are_of_where_the_robot_was() {
+        let number = |scan: &Scan| scan.measurements.iter().map(|o| o.id.unwrap()).collect::<Vec<_>>();
+        let (usual, late) = (scans("range-bearing"), scans("clouds-late"));
         assert!(usual.len() == late.len() && usual.len() > 300);
         for (before, after) in usual.iter().zip(&late[1..]) {
             assert_eq!(number(before), number(after));
@@ -50,8 +50,8 @@ mod tests {
         let usual = Scenario::named("range-bearing").unwrap();
         let scaled = Scenario { noise: NoiseConfig { range_scale: 1.03, ..usual.noise.clone() }, ..usual.clone() };
         let sum = |scenario: &Scenario| -> f64 {
-            let clouds = Simulation::new(scenario).unwrap().filter_map(|frame| frame.features);
-            clouds.flat_map(|cloud| cloud.measurements).map(|o| o.value[0]).sum()
+            let scans = Simulation::new(scenario).unwrap().filter_map(|frame| frame.features);
+            scans.flat_map(|scan| scan.measurements).map(|o| o.value[0]).sum()
         };
         assert!((sum(&scaled) / sum(&usual) - 1.03).abs() < 1e-3);
     }

@@ -167,24 +167,24 @@ mod tests {
     }
 
     /// The last cloud with a reflector before the way outside, and the last one without.
-    fn outside(clouds: &[(f64, Vec<u32>)]) -> (usize, usize) {
-        let blind = clouds.iter().rposition(|(_, ids)| ids.is_empty()).unwrap();
-        (clouds[..blind].iter().rposition(|(_, ids)| !ids.is_empty()).unwrap(), blind)
+    fn outside(scans: &[(f64, Vec<u32>)]) -> (usize, usize) {
+        let blind = scans.iter().rposition(|(_, ids)| ids.is_empty()).unwrap();
+        (scans[..blind].iter().rposition(|(_, ids)| !ids.is_empty()).unwrap(), blind)
     }
 
     #[test]
     fn the_hall_is_seen_whole_then_not_at_all_and_then_from_its_beginning() {
         let scenario = hall();
-        let clouds = seen(&scenario);
-        let (out, blind) = outside(&clouds);
-        let blind_m = (clouds[blind].0 - clouds[out].0) * SPEED_M_S;
+        let scans = seen(&scenario);
+        let (out, blind) = outside(&scans);
+        let blind_m = (scans[blind].0 - scans[out].0) * SPEED_M_S;
         assert!((250.0..330.0).contains(&blind_m), "{blind_m} m without reflectors");
-        let mut mapped: Vec<u32> = clouds[..out].iter().flat_map(|(_, ids)| ids.clone()).collect();
+        let mut mapped: Vec<u32> = scans[..out].iter().flat_map(|(_, ids)| ids.clone()).collect();
         mapped.sort_unstable();
         mapped.dedup();
         assert!(mapped.len() > 980, "{} of 1,000 were seen", mapped.len());
-        assert!(clouds[blind..].iter().flat_map(|(_, ids)| ids).all(|id| mapped.contains(id)));
-        assert!(clouds[blind..].iter().filter(|(_, ids)| ids.len() > 10).count() > 20);
+        assert!(scans[blind..].iter().flat_map(|(_, ids)| ids).all(|id| mapped.contains(id)));
+        assert!(scans[blind..].iter().filter(|(_, ids)| ids.len() > 10).count() > 20);
     }
 
     /// On whichever side of the orchard the last lane ends: where the way turned back on itself, the robot would turn
@@ -200,9 +200,9 @@ mod tests {
 
     #[test]
     fn odometry_in_the_hall_drifts_by_three_metres_outside() {
-        let clouds = seen(&hall());
-        let (out, blind) = outside(&clouds);
-        let blind_s = clouds[out].0..clouds[blind].0;
+        let scans = seen(&hall());
+        let (out, blind) = outside(&scans);
+        let blind_s = scans[out].0..scans[blind].0;
         let mut squares = 0.0;
         for seed in 0..40 {
             let mut pose: Option<lienav_lie::Se2> = None;
@@ -230,16 +230,16 @@ mod tests {
         for (name, least) in [("orchard", 500), ("orchard:60", 60), ("orchard:133", 133)] {
             let scenario = orchard_named(name).unwrap();
             assert_eq!((scenario.name.as_str(), scenario.validate()), (name, Ok(())));
-            let clouds = seen(&scenario);
-            let mut ids: Vec<u32> = clouds.iter().flat_map(|(_, ids)| ids.clone()).collect();
+            let scans = seen(&scenario);
+            let mut ids: Vec<u32> = scans.iter().flat_map(|(_, ids)| ids.clone()).collect();
             ids.sort_unstable();
             ids.dedup();
             let trees = Simulation::new(&scenario).unwrap().landmarks().len();
             assert!((least..least + least / 10 + 8).contains(&trees), "{name}: {trees}");
             assert_eq!(ids.len(), trees, "{name}");
-            let (first, last) = (&clouds[2].1, &clouds.last().unwrap().1);
+            let (first, last) = (&scans[2].1, &scans.last().unwrap().1);
             assert!(
-                first.iter().any(|id| clouds[clouds.len() - 20..].iter().any(|(_, ids)| ids.contains(id))),
+                first.iter().any(|id| scans[scans.len() - 20..].iter().any(|(_, ids)| ids.contains(id))),
                 "{last:?}"
             );
         }

@@ -428,9 +428,9 @@ mod tests {
         let mut sensor = FeatureSensor::new(&config, &NoiseConfig::default(), vec![2, 1], 5);
         let (mut seen, mut clutter, mut confused) = (0, 0, 0);
         for _ in 0..5000 {
-            let (cloud, of) = sensor.observe(Stamp::default(), &Se2::identity(), &[(0, polar(2.0, 0.1))]);
-            assert_eq!(cloud.measurements.len(), of.len());
-            for (measurement, of) in cloud.measurements.iter().zip(of) {
+            let (scan, of) = sensor.observe(Stamp::default(), &Se2::identity(), &[(0, polar(2.0, 0.1))]);
+            assert_eq!(scan.measurements.len(), of.len());
+            for (measurement, of) in scan.measurements.iter().zip(of) {
                 assert!(measurement.id.is_none() && (1..=2).contains(&measurement.label.class));
                 match of {
                     Some(id) => {

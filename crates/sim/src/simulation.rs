@@ -67,7 +67,7 @@ pub struct Simulation {
     single: [(FeatureSensor, Clock); 2],
     outside: (Outside, Clock),
     frames: Clock,
-    clouds: Clock,
+    scans: Clock,
     measurements: Clock,
     last_frame: u64,
 }
@@ -101,7 +101,7 @@ impl Simulation {
             inertial_sensor: InertialSensor::new(&scenario.imu, scenario.seed),
             added: Vec::new(),
             frames: Clock::new(rate_hz, 0.0),
-            clouds: Clock::new(scenario.sensor.rate_hz, scenario.sensor.first_s),
+            scans: Clock::new(scenario.sensor.rate_hz, scenario.sensor.first_s),
             measurements: Clock::new(scenario.imu.rate_hz, 0.0),
             scenario: scenario.clone(),
             truth,
@@ -188,8 +188,8 @@ impl Simulation {
     }
 
     fn features_until(&mut self, end: Stamp) -> Option<(Scan, Vec<Option<u32>>)> {
-        let stamp = self.clouds.now().filter(|due| *due <= end)?;
-        self.clouds.advance();
+        let stamp = self.scans.now().filter(|due| *due <= end)?;
+        self.scans.advance();
         let taken = self.truth.pose(stamp - self.scenario.noise.cloud_delay_s);
         Some(self.feature_sensor.observe(stamp, &taken, &self.landmarks))
     }

@@ -15,14 +15,14 @@ fn named(name: &str) -> Scenario {
 }
 
 fn mean_in_view(scenario: &Scenario, seeds: u64) -> f64 {
-    let (mut seen, mut clouds) = (0, 0);
+    let (mut seen, mut scans) = (0, 0);
     for seed in 0..seeds {
         for features in run(&Scenario { seed, ..scenario.clone() }).into_iter().filter_map(|frame| frame.features) {
             seen += features.measurements.len();
-            clouds += 1;
+            scans += 1;
         }
     }
-    seen as f64 / clouds as f64
+    seen as f64 / scans as f64
 }
 
 /// The common view of two cameras 0.5 m apart, 120° each, up to 5 m, has 24.94 m².
@@ -44,8 +44,8 @@ fn as_many_features_are_in_view_as_the_density_says() {
 #[test]
 fn features_behind_a_robot_that_sees_all_round_are_seen() {
     let behind = |frame: &Frame| {
-        let cloud = frame.features.iter().flat_map(|cloud| &cloud.measurements);
-        cloud.filter(|o| o.value[1].abs() > 3.0).count()
+        let scan = frame.features.iter().flat_map(|scan| &scan.measurements);
+        scan.filter(|o| o.value[1].abs() > 3.0).count()
     };
     assert!(run(&named("features-behind")).iter().map(behind).sum::<usize>() > 100);
 }
@@ -64,9 +64,9 @@ fn in_the_close_pass_something_is_within_half_a_metre_most_of_the_time() {
 fn odometry_and_features_keep_their_own_rates() {
     let frames = run(&named("robot"));
     assert_eq!(frames.len(), 8001);
-    let clouds: Vec<_> = frames.iter().filter(|frame| frame.features.is_some()).collect();
-    assert_eq!(clouds.len(), 801);
-    assert!(clouds.iter().all(|frame| frame.features.as_ref().map(|cloud| cloud.stamp) == Some(frame.stamp)));
+    let scans: Vec<_> = frames.iter().filter(|frame| frame.features.is_some()).collect();
+    assert_eq!(scans.len(), 801);
+    assert!(scans.iter().all(|frame| frame.features.as_ref().map(|scan| scan.stamp) == Some(frame.stamp)));
     assert!(frames.windows(2).all(|pair| pair[1].stamp.nanos() - pair[0].stamp.nanos() == 5_000_000));
 }
 
@@ -79,22 +79,22 @@ fn rates_that_do_not_divide_give_stamps_between_the_frames() {
     scenario.sensor.bearing_std_rad = 0.0;
     scenario.imu.rate_hz = 29.0;
     let mut simulation = Simulation::new(&scenario).unwrap();
-    let (landmarks, mut clouds, mut checked_measurements, mut before) =
+    let (landmarks, mut scans, mut checked_measurements, mut before) =
         (simulation.landmarks().to_vec(), 0, 0, Stamp::MIN);
     while let Some(frame) = simulation.next() {
         checked_measurements += usize::from(frame.imu.is_some());
-        if let Some(cloud) = frame.features {
-            assert!(before < cloud.stamp && cloud.stamp <= frame.stamp);
-            clouds += 1;
-            let truth = simulation.truth(cloud.stamp);
-            for o in cloud.measurements {
+        if let Some(scan) = frame.features {
+            assert!(before < scan.stamp && scan.stamp <= frame.stamp);
+            scans += 1;
+            let truth = simulation.truth(scan.stamp);
+            for o in scan.measurements {
                 let p = truth.transform(&(o.value[0] * Vector2::new(o.value[1].cos(), o.value[1].sin())));
                 assert!((p - landmarks[o.id.unwrap() as usize].1).norm() < 1e-9);
             }
         }
         before = frame.stamp;
     }
-    assert_eq!((clouds, checked_measurements), (7 * 40 + 1, 29 * 40 + 1));
+    assert_eq!((scans, checked_measurements), (7 * 40 + 1, 29 * 40 + 1));
 }
 
 #[test]
@@ -175,8 +175,8 @@ fn serialised(scenario: &Scenario, every_digit: bool) -> String {
         numbers.extend([frame.stamp.secs(), frame.truth.p.x, frame.truth.p.y, frame.truth.theta]);
         numbers.extend([frame.odometry.velocity.x, frame.odometry.velocity.y, frame.odometry.yaw_rate]);
         numbers.extend(frame.imu.iter().flat_map(|imu| [imu.yaw_rate, imu.acceleration.x, imu.acceleration.y]));
-        let cloud = frame.features.iter().flat_map(|cloud| &cloud.measurements);
-        numbers.extend(cloud.flat_map(|o| [f64::from(o.id.unwrap_or(u32::MAX)), o.value[0], o.value[1]]));
+        let scan = frame.features.iter().flat_map(|scan| &scan.measurements);
+        numbers.extend(scan.flat_map(|o| [f64::from(o.id.unwrap_or(u32::MAX)), o.value[0], o.value[1]]));
     }
     let text = |x: f64| if every_digit { format!("{x:e}\n") } else { format!("{}\n", (x * 1e6).round() as i64) };
     numbers.into_iter().map(text).collect()

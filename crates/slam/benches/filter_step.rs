@@ -15,24 +15,24 @@ const DT_NANOS: i64 = 100_000_000;
 struct Scene {
     slam: Slam,
     truth: Se2,
-    features: Vec<Vector2<f64>>,
+    landmarks: Vec<Vector2<f64>>,
     step: i64,
 }
 
 impl Scene {
-    fn new(filter: &str, features: usize) -> Self {
+    fn new(filter: &str, landmarks: usize) -> Self {
         let mut config = Config { filter: filter.into(), ..Config::default() };
-        config.map.max_features = features;
+        config.map.max_features = landmarks;
         config.gate.probability = 1.0;
         let ring = |i: usize| {
-            let angle = i as f64 * std::f64::consts::TAU / features as f64;
+            let angle = i as f64 * std::f64::consts::TAU / landmarks as f64;
             Se2::new(0.0, 3.0, angle).transform(&Vector2::new(6.0 + (i % 7) as f64, 0.0))
         };
-        let features = (0..features).map(ring).collect();
+        let landmarks = (0..landmarks).map(ring).collect();
         let mut scene = Self {
             slam: Slam::new(config).expect("the settings are valid"),
             truth: Se2::identity(),
-            features,
+            landmarks,
             step: 0,
         };
         scene.advance(usize::MAX);
@@ -45,11 +45,11 @@ impl Scene {
             self.truth = self.truth * Se2::exp(&Vector3::new(v * 0.1, 0.0, w * 0.1));
         }
         let stamp = Stamp::from_nanos(DT_NANOS * self.step);
-        let n = self.features.len();
+        let n = self.landmarks.len();
         let seen: Vec<Measurement> = (0..in_view.min(n))
             .map(|k| {
                 let id = (self.step as usize * 7 + k * (n / in_view.min(n))) % n;
-                let z = self.truth.transform_back(&self.features[id]);
+                let z = self.truth.transform_back(&self.landmarks[id]);
                 let value = [z.norm(), z.y.atan2(z.x)];
                 Measurement::new(Some(id as u32), value)
             })
@@ -74,14 +74,14 @@ fn filter_step(c: &mut Criterion) {
     for in_view in [5, 20] {
         let mut group = c.benchmark_group(format!("step with {in_view} in view"));
         group.sample_size(20);
-        for features in [10, 20, 50, 100, 300, 1000] {
+        for landmarks in [10, 20, 50, 100, 300, 1000] {
             for filter in ["ekf", "fe-ekf", "reduced", "default"] {
-                let mut scene = Scene::new(filter, features);
-                group.bench_function(BenchmarkId::new(filter, features), |b| b.iter(|| scene.advance(in_view)));
+                let mut scene = Scene::new(filter, landmarks);
+                group.bench_function(BenchmarkId::new(filter, landmarks), |b| b.iter(|| scene.advance(in_view)));
             }
-            let rows = 3 + 2 * features;
+            let rows = 3 + 2 * landmarks;
             let mut covariance = vec![1.0; rows * rows];
-            group.bench_function(BenchmarkId::new("floor", features), |b| {
+            group.bench_function(BenchmarkId::new("floor", landmarks), |b| {
                 b.iter(|| floor(black_box(&mut covariance), rows));
             });
         }

@@ -1,8 +1,8 @@
 //! Data association: the feature that each reading is of.
 
 use crate::associated::{Associated, Doubt, Newcomer, Role, Subject};
-use crate::association::cloud;
-use crate::association::cloud::CloudRoom;
+use crate::association::joint;
+use crate::association::joint::JointWorkspace;
 use crate::association::memory::Memory;
 use crate::checked::CheckedMeasurement;
 use crate::config::{Association, MapMode};
@@ -44,14 +44,14 @@ pub struct Associations {
     /// What was left out so far, by reason.
     pub refused: Counts,
     named: Named,
-    cloud: CloudRoom,
+    scan: JointWorkspace,
     near: Vec<(f64, usize, Match)>,
 }
 
 impl Associations {
     /// Readings of the last cloud that were left out, and features that each of them may be of.
     pub fn doubtful(&self) -> &[Doubt] {
-        &self.cloud.doubtful
+        &self.scan.doubtful
     }
 }
 
@@ -91,15 +91,15 @@ pub fn associate(state: &State, model: &Model, evidence: Evidence<'_>, room: &mu
     room.matches.clear();
     room.newcomers.clear();
     room.named.clear();
-    room.cloud.measurements.clear();
-    room.cloud.doubtful.clear();
+    room.scan.measurements.clear();
+    room.scan.doubtful.clear();
     room.refused = Counts::default();
     match evidence {
         Evidence::Observed { kind, measurements, .. } => {
             for measurement in measurements {
                 let associated = match model.sensors.read(kind, measurement) {
                     Ok(checked) if is_for_later(model, &checked) => {
-                        room.cloud.measurements.push(checked);
+                        room.scan.measurements.push(checked);
                         Ok(())
                     }
                     Ok(checked) => associate_one(state, model, &checked, room),
@@ -114,16 +114,16 @@ pub fn associate(state: &State, model: &Model, evidence: Evidence<'_>, room: &mu
             checked_measurements.iter().for_each(|checked| checked.again(state, model, room))
         }
     }
-    let Associations { matches, newcomers, refused, cloud, near, .. } = room;
+    let Associations { matches, newcomers, refused, scan, near, .. } = room;
     let mut is_searched = false;
-    if !cloud.measurements.is_empty()
+    if !scan.measurements.is_empty()
         && let Evidence::Observed { memory, .. } = evidence
     {
         match model.association {
-            Association::Ids => refused.add_many(DropReason::UnknownLandmark, cloud.measurements.len() as u64),
-            Association::Nearest => by_distance(state, model, &cloud.measurements, near, (matches, newcomers, refused)),
+            Association::Ids => refused.add_many(DropReason::UnknownLandmark, scan.measurements.len() as u64),
+            Association::Nearest => by_distance(state, model, &scan.measurements, near, (matches, newcomers, refused)),
             _ => {
-                is_searched = cloud::associate(state, (model, memory), cloud, matches, newcomers, refused);
+                is_searched = joint::associate(state, (model, memory), scan, matches, newcomers, refused);
             }
         }
     }
@@ -147,8 +147,8 @@ fn by_distance(
     for (k, checked) in checked_measurements.iter().enumerate() {
         let (gate, dim) = (&model.gate, model.sensors.dim(checked));
         let mut nearest: Option<Match> = None;
-        for i in (0..state.features.len()).filter(|i| !state.features[*i].is_viewpoint) {
-            let mut candidate = Match::new(Subject::Feature(i), checked);
+        for i in (0..state.landmarks.len()).filter(|i| !state.landmarks[*i].is_viewpoint) {
+            let mut candidate = Match::new(Subject::Landmark(i), checked);
             candidate.distance = distance(state, model, &mut candidate);
             let is_nearer = |other: &Match| candidate.distance < other.distance;
             if candidate.distance.is_some() && nearest.as_ref().is_none_or(is_nearer) {
@@ -157,7 +157,7 @@ fn by_distance(
         }
         match nearest.and_then(|nearest| nearest.distance.map(|distance| (distance, nearest))) {
             Some((distance, nearest)) if distance <= gate.known(dim) => near.push((distance, k, nearest)),
-            Some((distance, _)) if distance <= gate.new_feature(dim) => refused.add(DropReason::Ambiguous),
+            Some((distance, _)) if distance <= gate.new_landmark(dim) => refused.add(DropReason::Ambiguous),
             _ => newcomers.push(Newcomer { id: None, measurement: *checked }),
         }
     }
@@ -213,11 +213,11 @@ fn subject_of(
     if model.sensors.is_of_pose(checked) {
         return Ok(Some(Subject::Pose));
     }
-    let Some(id) = checked.id else { return Ok(nearest(state, model, checked)?.map(Subject::Feature)) };
+    let Some(id) = checked.id else { return Ok(nearest(state, model, checked)?.map(Subject::Landmark)) };
     if !named.insert(id) {
         return Err(DropReason::DuplicateFeature);
     }
-    Ok(state.find(id).map(Subject::Feature))
+    Ok(state.find(id).map(Subject::Landmark))
 }
 
 /// The feature that a reading without identity is of: the only one whose gate it passes; of a known map, one that is
@@ -232,11 +232,11 @@ fn nearest(state: &State, model: &Model, checked: &CheckedMeasurement) -> Result
     let near = if is_mapping { None } else { Neighbourhood::of(state, model, checked) };
     let mut nearest: Option<(f64, usize)> = None;
     let (mut inside, mut rival) = (0, f64::INFINITY);
-    for i in 0..state.features.len() {
-        if state.features[i].is_viewpoint || near.is_some_and(|near| !near.reaches(state, i)) {
+    for i in 0..state.landmarks.len() {
+        if state.landmarks[i].is_viewpoint || near.is_some_and(|near| !near.reaches(state, i)) {
             continue;
         }
-        let mut candidate = Match::new(Subject::Feature(i), checked);
+        let mut candidate = Match::new(Subject::Landmark(i), checked);
         let Some(distance) = distance(state, model, &mut candidate) else { continue };
         inside += usize::from(distance <= gate.known(dim));
         if nearest.is_none_or(|(least, _)| distance < least) {
@@ -251,7 +251,7 @@ fn nearest(state: &State, model: &Model, checked: &CheckedMeasurement) -> Result
     let is_clear = |least: f64| if is_mapping { inside == 1 } else { rival - least > gate.known(dim) };
     match nearest {
         Some((least, i)) if least <= gate.known(dim) && is_clear(least) => Ok(Some(i)),
-        Some((least, _)) if least <= gate.new_feature(dim) => Err(DropReason::Ambiguous),
+        Some((least, _)) if least <= gate.new_landmark(dim) => Err(DropReason::Ambiguous),
         _ => Ok(None),
     }
 }
@@ -273,13 +273,13 @@ impl Associated {
     fn again(&self, state: &State, model: &Model, room: &mut Associations) {
         let known = match self.subject {
             Subject::Pose => Some(Subject::Pose),
-            Subject::Feature(id) => state.find(id).map(Subject::Feature),
+            Subject::Landmark(id) => state.find(id).map(Subject::Landmark),
         };
         match (self.role, self.subject, known) {
-            (Role::First, Subject::Feature(id), None) => {
+            (Role::First, Subject::Landmark(id), None) => {
                 room.newcomers.push(Newcomer { id: Some(id), measurement: self.measurement });
             }
-            (Role::Held, Subject::Feature(id), None) => {
+            (Role::Held, Subject::Landmark(id), None) => {
                 room.newcomers.push(Newcomer { id: Some(id), measurement: self.measurement });
             }
             (Role::Held, Subject::Pose, _) if state.tie.is_some() => {

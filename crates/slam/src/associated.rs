@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Subject<F> {
     /// A feature of the map.
-    Feature(F),
+    Landmark(F),
     /// The pose itself.
     Pose,
 }
@@ -66,5 +66,5 @@ pub struct Doubt {
     /// The trace of its noise, m².
     pub noise: f64,
     /// The identity of the feature.
-    pub feature: u32,
+    pub landmark: u32,
 }

@@ -4,7 +4,7 @@ use crate::calibration::OF_ONE_KIND;
 use crate::checked::CheckedMeasurement;
 use crate::filter::{Coordinates, Errors, Filter, Initialization, Linearization};
 use crate::sensor::Sensors;
-use crate::state::{Feature, State};
+use crate::state::{State, StateLandmark};
 use lienav_base::stamp::Stamp;
 use lienav_lie::skew;
 use nalgebra::{Matrix2, Matrix2x3, Vector2};
@@ -28,7 +28,7 @@ pub fn augment(
     let Some((z, covariance)) = sensors.place(&state.mounts, checked) else { return false };
     let anchor = state.pose.p;
     let is_vague = z.dot(&(covariance * z)) > (VAGUE * z.norm_squared()).powi(2);
-    let feature = |x| Feature {
+    let landmark = |x| StateLandmark {
         id,
         x,
         first: x,
@@ -45,15 +45,15 @@ pub fn augment(
         misfits: 0,
         misfit_since: Stamp::MIN,
     };
-    let (r, p_feature) = (state.pose.rotation(), state.pose.transform(&z));
+    let (r, p_landmark) = (state.pose.rotation(), state.pose.transform(&z));
     match filter.errors {
-        Errors::Robot { .. } => state.append(feature(z), &Matrix2x3::zeros(), &covariance),
+        Errors::Robot { .. } => state.append(landmark(z), &Matrix2x3::zeros(), &covariance),
         Errors::Invariant(_) => {
-            state.append(feature(p_feature), &Matrix2x3::zeros(), &(r * covariance * r.transpose()));
+            state.append(landmark(p_landmark), &Matrix2x3::zeros(), &(r * covariance * r.transpose()));
         }
         Errors::World { .. } => {
-            let from_pose = by_pose(state, &p_feature, filter.errors);
-            state.append(feature(p_feature), &from_pose, &(r * covariance * r.transpose()));
+            let from_pose = by_pose(state, &p_landmark, filter.errors);
+            state.append(landmark(p_landmark), &from_pose, &(r * covariance * r.transpose()));
         }
     }
     if let Some(from_calibration) = sensors.place_by_calibration(&state.mounts, checked, &z) {
@@ -63,7 +63,7 @@ pub fn augment(
         };
         let of_sensor = state.calibration.sensor().filter(|(_, column)| *column < OF_ONE_KIND);
         let columns = of_sensor.map(|(k, column)| (k, turn * from_calibration.column(column)));
-        state.covariance.add_to_feature(state.features.len() - 1, columns);
+        state.covariance.add_to_landmark(state.landmarks.len() - 1, columns);
     }
     true
 }

@@ -138,7 +138,7 @@ mod tests {
         }
 
         #[test]
-        fn no_correction_loses_the_feature(x in -1e3..1e3f64, y in -1e3..1e3f64, u in -1e6..1e6f64, v in -1e6..1e6f64) {
+        fn no_correction_loses_the_landmark(x in -1e3..1e3f64, y in -1e3..1e3f64, u in -1e6..1e6f64, v in -1e6..1e6f64) {
             for chart in ALL {
                 let (next, derivative) = chart.retract(&Vector2::new(x, y), &Vector2::new(u, v));
                 prop_assert!(next.iter().chain(derivative.iter()).all(|x| x.is_finite()));

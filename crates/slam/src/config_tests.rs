@@ -29,7 +29,7 @@ fn the_table_has_the_names_of_the_serialised_settings_in_their_order() {
 }
 
 #[test]
-fn the_words_for_a_kind_of_feature_are_those_that_are_read() {
+fn the_words_for_a_kind_of_landmark_are_those_that_are_read() {
     use MeasurementKind::{Bearing, Range, RangeBearing, RelativePosition, StereoBearings};
     let kinds = [RelativePosition, RangeBearing, StereoBearings, Range, Bearing];
     let written = kinds.map(|kind| serde_json::to_value(kind).unwrap());

@@ -31,9 +31,9 @@ use crate::model::Model;
 use crate::output::DropReason;
 use crate::prune::make_room;
 use crate::sensor::Sensors;
-use crate::state::points::{append_point, new_feature};
+use crate::state::points::{append_point, new_landmark};
 use crate::state::waiting::{Sighting, Viewpoint, Waiting};
-use crate::state::{Feature, State};
+use crate::state::{State, StateLandmark};
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
 use nalgebra::{Matrix2, Matrix2x3, Vector2};
@@ -155,26 +155,26 @@ pub fn give_up(state: &mut State) {
 pub fn note_misfits(state: &mut State, model: &Model, gated: &[Associated], stamp: Stamp) -> u64 {
     let mut dropped = 0;
     for Associated { subject, measurement: checked, .. } in gated {
-        let Subject::Feature(id) = *subject else { continue };
+        let Subject::Landmark(id) = *subject else { continue };
         // What readings say of a known map is decided elsewhere.
         if model.map.mode != MapMode::Mapping {
             continue;
         }
         let Some(i) = state.find(id) else { continue };
-        let feature = &mut state.features[i];
-        if feature.misfits == 0 {
-            feature.misfit_since = stamp;
+        let landmark = &mut state.landmarks[i];
+        if landmark.misfits == 0 {
+            landmark.misfit_since = stamp;
         }
-        feature.misfits = feature.misfits.saturating_add(1);
-        let (misfits, since) = (feature.misfits, feature.misfit_since);
-        let fits = |other: &&Feature| !other.is_viewpoint && other.misfits == 0;
+        landmark.misfits = landmark.misfits.saturating_add(1);
+        let (misfits, since) = (landmark.misfits, landmark.misfit_since);
+        let fits = |other: &&StateLandmark| !other.is_viewpoint && other.misfits == 0;
         let is_wrong = if model.sensors.dim(checked) == 1 {
-            misfits >= WRONG && state.features.iter().filter(fits).count() >= OTHERS
+            misfits >= WRONG && state.landmarks.iter().filter(fits).count() >= OTHERS
         } else {
-            let seen = |other: &&Feature| fits(other) && other.last_seen > since;
+            let seen = |other: &&StateLandmark| fits(other) && other.last_seen > since;
             u32::from(misfits) >= STRIKES
                 && stamp.since(since) >= STRUCK_FOR_S
-                && state.features.iter().filter(seen).count() >= OTHERS
+                && state.landmarks.iter().filter(seen).count() >= OTHERS
         };
         if is_wrong {
             state.swap_remove(i);
@@ -224,10 +224,12 @@ fn the_place(state: &State, model: &Model, waiting: &Waiting, latest: &CheckedMe
 }
 
 fn append_landmark(state: &mut State, waiting: &Waiting, place: &Place, stamp: Stamp) {
-    let feature =
-        Feature { measurements: waiting.sightings.len() as u32, ..new_feature(state, waiting.id, place.x, stamp) };
+    let landmark = StateLandmark {
+        measurements: waiting.sightings.len() as u32,
+        ..new_landmark(state, waiting.id, place.x, stamp)
+    };
     let own = Matrix2::identity() * (NOTHING_KNOWN * place.covariance.trace());
-    state.append(feature, &Matrix2x3::zeros(), &own);
+    state.append(landmark, &Matrix2x3::zeros(), &own);
 }
 
 /// Drops what nobody waits for, and every second one of the older viewpoints where there are too many.

@@ -60,16 +60,16 @@ pub fn displace(state: &mut State, motion: &Se2, members: &[usize], bounds: [f64
     if keeps_mean {
         moved_by.resize(state.covariance.dim(), 0.0);
     }
-    for i in 0..state.features.len() {
+    for i in 0..state.landmarks.len() {
         let is_beside = is_beside(state, i, members);
         let is_moved = if state.coordinates == Coordinates::Robot { is_beside } else { is_beside != is_robot_moved };
         if is_moved {
-            move_feature(state, i, motion, &if is_robot_moved { in_map } else { in_map.inverse() });
+            move_landmark(state, i, motion, &if is_robot_moved { in_map } else { in_map.inverse() });
         }
-        let (row, e) = (state.covariance.row_of(i), -velocity(&of_map, &state.features[i].x));
+        let (row, e) = (state.covariance.row_of(i), -velocity(&of_map, &state.landmarks[i].x));
         if let Some(rows) = moved_by.get_mut(row..row + 2).filter(|_| is_beside) {
             rows.copy_from_slice(e.as_slice());
-            state.features[i].is_mapped = true;
+            state.landmarks[i].is_mapped = true;
         }
     }
     if !is_robot_moved {
@@ -94,28 +94,28 @@ fn velocity(twist: &Vector3<f64>, x: &Vector2<f64>) -> Vector2<f64> {
 }
 
 /// Moves a feature by `by` in the map, or against a robot that has made `motion`.
-fn move_feature(state: &mut State, i: usize, motion: &Se2, by: &Se2) {
-    let feature = &mut state.features[i];
+fn move_landmark(state: &mut State, i: usize, motion: &Se2, by: &Se2) {
+    let landmark = &mut state.landmarks[i];
     if state.coordinates == Coordinates::Robot {
-        feature.x = motion.transform_back(&feature.x);
-        state.covariance.change_feature(i, &motion.rotation().transpose(), 0.0);
+        landmark.x = motion.transform_back(&landmark.x);
+        state.covariance.change_landmark(i, &motion.rotation().transpose(), 0.0);
         return;
     }
-    feature.x = by.transform(&feature.x);
-    feature.first = by.transform(&feature.first);
-    feature.anchor = by.transform(&feature.anchor);
+    landmark.x = by.transform(&landmark.x);
+    landmark.first = by.transform(&landmark.first);
+    landmark.anchor = by.transform(&landmark.anchor);
     let weight = if state.coordinates == Coordinates::World { 1.0 } else { 0.0 };
-    state.covariance.change_feature(i, &by.rotation(), weight);
+    state.covariance.change_landmark(i, &by.rotation(), weight);
 }
 
 /// Adds H e to the residual of a reading that was linearized at the moved state.
 pub fn refer_to_mean(state: &State, m: &mut Match, moved_by: &[f64]) {
     let [x, y, turn, ..] = *moved_by else { return };
-    if let Subject::Feature(i) = m.subject {
+    if let Subject::Landmark(i) = m.subject {
         let row = state.covariance.row_of(i);
         // Landmarks that have entered the state since are where they were.
         if let Some([x, y]) = moved_by.get(row..row + 2) {
-            m.residual += m.by_feature * Vector2::new(*x, *y);
+            m.residual += m.by_landmark * Vector2::new(*x, *y);
         }
     }
     if m.sees_pose {
@@ -125,9 +125,9 @@ pub fn refer_to_mean(state: &State, m: &mut Match, moved_by: &[f64]) {
 
 /// Whether what is known allows for the motion, of the robot in the map or of most members beside it. A frozen map does
 /// not move.
-pub fn is_allowed(state: &State, motion: &Se2, members: &[usize], [of_feature, of_pose]: [f64; 2]) -> bool {
+pub fn is_allowed(state: &State, motion: &Se2, members: &[usize], [of_landmark, of_pose]: [f64; 2]) -> bool {
     may_have_moved(state, motion, of_pose)
-        || !state.is_frozen && may_members_have_moved(state, motion, members, of_feature)
+        || !state.is_frozen && may_members_have_moved(state, motion, members, of_landmark)
 }
 
 /// Linearizes readings of frozen landmarks for a robot that is a `motion` away from the estimate, and leaves the

@@ -24,7 +24,7 @@ use crate::known_map::{Known, KnownMap};
 use crate::model::Model;
 use crate::neighbourhood::Neighbourhood;
 use crate::propagate::Rows;
-use crate::state::{Feature, State, lever};
+use crate::state::{State, StateLandmark, lever};
 use lienav_base::stamp::Stamp;
 use lienav_map::Conditional;
 use nalgebra::{Matrix2, Matrix2x3, Vector2};
@@ -38,11 +38,11 @@ pub fn enter(state: &mut State, model: &Model, (evidence, stamp): (Evidence<'_>,
     if model.map.mode == MapMode::Mapping || model.known.len() == 0 {
         return;
     }
-    let before = state.features.len();
+    let before = state.landmarks.len();
     enter_wanted(state, model, evidence, stamp);
     if !state.is_frozen {
-        for i in before..state.features.len() {
-            rows.add_feature(&by_pose(state, &state.in_map(i)));
+        for i in before..state.landmarks.len() {
+            rows.add_landmark(&by_pose(state, &state.in_map(i)));
         }
     }
 }
@@ -60,7 +60,7 @@ fn enter_wanted(state: &mut State, model: &Model, evidence: Evidence<'_>, stamp:
         }
         Evidence::Associated(checked_measurements) => {
             for checked in checked_measurements {
-                if let Subject::Feature(id) = checked.subject {
+                if let Subject::Landmark(id) = checked.subject {
                     want(state, &model.known, id, stamp);
                 }
             }
@@ -76,7 +76,7 @@ pub fn enter_all(state: &mut State, known: &KnownMap, stamp: Stamp) {
 /// A landmark is wanted: it is in the state afterwards, if it is known.
 fn want(state: &mut State, known: &KnownMap, id: u32, stamp: Stamp) {
     if let Some(i) = state.find(id) {
-        state.features[i].wanted = stamp;
+        state.landmarks[i].wanted = stamp;
     } else if let Some(k) = known.find(id).filter(|k| known.landmarks()[*k].belief.status != LandmarkStatus::Moved) {
         append(state, known, k, stamp);
     }
@@ -108,7 +108,7 @@ fn enter_near(state: &mut State, model: &Model, checked: &CheckedMeasurement, st
 fn append(state: &mut State, known: &KnownMap, k: usize, stamp: Stamp) {
     let Known { landmark, last_seen, measurements, belief: _ } = &known.landmarks()[k];
     let (p, covariance) = (landmark.position, landmark.covariance);
-    let feature = |x: Vector2<f64>| Feature {
+    let landmark = |x: Vector2<f64>| StateLandmark {
         id: landmark.id,
         x,
         first: x,
@@ -129,26 +129,27 @@ fn append(state: &mut State, known: &KnownMap, k: usize, stamp: Stamp) {
         Coordinates::World | Coordinates::Invariant => (p, Matrix2::identity()),
     };
     let mut from_pose = by_pose(state, &p);
-    let feature_at = |place: usize| state.find(known.landmarks()[place].landmark.id);
+    let landmark_at = |place: usize| state.find(known.landmarks()[place].landmark.id);
     let near = known.near();
-    let given = near.and_then(|near| Conditional::new(known.landmarks(), near, k, |place| feature_at(place).is_some()));
+    let given =
+        near.and_then(|near| Conditional::new(known.landmarks(), near, k, |place| landmark_at(place).is_some()));
     if let Some(given) = given {
         let mut sources = [(0, Matrix2::zeros()); Conditional::MOST];
         for (source, (place, factor)) in sources.iter_mut().zip(given.sources()) {
-            *source = (feature_at(*place).unwrap_or(0), axes * factor * axes.transpose());
+            *source = (landmark_at(*place).unwrap_or(0), axes * factor * axes.transpose());
             from_pose -= source.1 * by_pose(state, &state.in_map(source.0));
         }
         let sources = &sources[..given.sources().len()];
-        state.append_given(feature(x), sources, &from_pose, &(axes * given.rest * axes.transpose()));
+        state.append_given(landmark(x), sources, &from_pose, &(axes * given.rest * axes.transpose()));
         return;
     }
-    state.append(feature(x), &from_pose, &(axes * covariance * axes.transpose()));
+    state.append(landmark(x), &from_pose, &(axes * covariance * axes.transpose()));
     if known.has_joint() {
-        let new = state.features.len() - 1;
+        let new = state.landmarks.len() - 1;
         for i in 0..new {
-            if let Some(other) = known.find(state.features[i].id) {
+            if let Some(other) = known.find(state.landmarks[i].id) {
                 let block = axes * known.shared(k, other) * axes.transpose();
-                state.covariance.add_to_feature_block(new, i, &block);
+                state.covariance.add_to_landmark_block(new, i, &block);
             }
         }
     }
@@ -180,12 +181,12 @@ pub fn most_active(model: &Model) -> usize {
 /// the search for them is rare.
 pub fn leave(state: &mut State, model: &mut Model, since: Stamp, order: &mut Vec<(Stamp, u32)>) {
     let most = most_active(model);
-    if state.features.len() <= most {
+    if state.landmarks.len() <= most {
         return;
     }
     order.clear();
-    order.extend(state.features.iter().map(|feature| (feature.wanted.max(feature.last_seen), feature.id)));
-    let excess = (state.features.len() - (most - most / 8)).min(order.len());
+    order.extend(state.landmarks.iter().map(|landmark| (landmark.wanted.max(landmark.last_seen), landmark.id)));
+    let excess = (state.landmarks.len() - (most - most / 8)).min(order.len());
     if excess < order.len() {
         order.select_nth_unstable(excess);
     }
@@ -199,7 +200,7 @@ pub fn leave(state: &mut State, model: &mut Model, since: Stamp, order: &mut Vec
 
 /// Removes all landmarks from the state, and writes what was learned of them to the known map.
 pub fn leave_all(state: &mut State, model: &mut Model) {
-    for i in (0..state.features.len()).rev() {
+    for i in (0..state.landmarks.len()).rev() {
         keep(state, model, i);
         state.swap_remove(i);
     }
@@ -207,7 +208,7 @@ pub fn leave_all(state: &mut State, model: &mut Model) {
 
 /// Writes what is known of feature `i` to the known map.
 fn keep(state: &State, model: &mut Model, i: usize) {
-    if state.features[i].is_viewpoint {
+    if state.landmarks[i].is_viewpoint {
         return;
     }
     let landmark = state.landmark(i);

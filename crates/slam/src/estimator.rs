@@ -108,7 +108,7 @@ impl SavedEstimator {
 
     /// How many features there are.
     pub fn features(&self) -> usize {
-        self.state.features.len()
+        self.state.landmarks.len()
     }
 }
 
@@ -349,7 +349,7 @@ impl Estimator {
     }
 
     /// The same, and what association remembers.
-    pub fn forget_clouds(&mut self) {
+    pub fn forget_scans(&mut self) {
         self.forget_past();
         self.memory.clear();
     }
@@ -360,8 +360,8 @@ impl Estimator {
         self.track_loss.forget();
         self.state.forget_offsets();
         self.fixed_lag.clear();
-        for feature in &mut self.state.features {
-            feature.last_seen = stamp;
+        for landmark in &mut self.state.landmarks {
+            landmark.last_seen = stamp;
         }
     }
 

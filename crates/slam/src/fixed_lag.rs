@@ -110,9 +110,9 @@ impl FixedLag {
     }
 
     /// Forgets the readings of a feature that turned out to be none.
-    pub fn forget_feature(&mut self, id: u32) {
+    pub fn forget_landmark(&mut self, id: u32) {
         for past in &mut self.past {
-            past.measurements.retain(|measurement| measurement.subject != Subject::Feature(id));
+            past.measurements.retain(|measurement| measurement.subject != Subject::Landmark(id));
             if let Some(before) = &mut past.before
                 && let Some(i) = before.find(id)
             {
@@ -213,9 +213,9 @@ impl FixedLag {
         let mut to_then = Se2::identity();
         for past in self.past.iter_mut().rev() {
             for measurement in &mut past.measurements {
-                let Subject::Feature(id) = measurement.subject else { continue };
+                let Subject::Landmark(id) = measurement.subject else { continue };
                 match state.find(id) {
-                    Some(i) if state.features[i].is_relinearized() => {
+                    Some(i) if state.landmarks[i].is_relinearized() => {
                         measurement.linearization_point = Some(to_then.transform(&state.in_robot(i)));
                     }
                     Some(_) => measurement.linearization_point = None,
@@ -228,6 +228,6 @@ impl FixedLag {
 }
 
 fn is_vague(state: &State, measurement: &Associated) -> bool {
-    let Subject::Feature(id) = measurement.subject else { return false };
-    state.find(id).is_some_and(|i| state.features[i].is_relinearized())
+    let Subject::Landmark(id) = measurement.subject else { return false };
+    state.find(id).is_some_and(|i| state.landmarks[i].is_relinearized())
 }

@@ -70,12 +70,12 @@ fn check(
         }
         candidate.scale(1.0 / trust);
     }
-    if let Subject::Feature(i) = candidate.subject {
+    if let Subject::Landmark(i) = candidate.subject {
         if passed.iter().any(|other| other.subject == candidate.subject) {
             return Err(DropReason::DuplicateFeature);
         }
         candidate.repetition =
-            model.sensors.repetition(&candidate.measurement, stamp.since(state.features[i].last_seen));
+            model.sensors.repetition(&candidate.measurement, stamp.since(state.landmarks[i].last_seen));
         if candidate.lasting.is_none() {
             candidate.scale(candidate.repetition);
         }

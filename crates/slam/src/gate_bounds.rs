@@ -45,11 +45,11 @@ impl Gate {
     }
 
     /// The squared distance from all features beyond which a reading of `dim` numbers begins a new feature.
-    pub fn new_feature(&self, dim: usize) -> f64 {
+    pub fn new_landmark(&self, dim: usize) -> f64 {
         self.new[dim - 1]
     }
 
-    /// [`Gate::known`] and [`Gate::new_feature`] for readings without identity: one that may be of any landmark, at
+    /// [`Gate::known`] and [`Gate::new_landmark`] for readings without identity: one that may be of any landmark, at
     /// whatever distance, is of none.
     pub fn associated(&self, dim: usize) -> [f64; 2] {
         self.associated.map(|bounds| bounds[dim - 1])

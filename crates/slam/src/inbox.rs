@@ -17,7 +17,7 @@ use std::collections::VecDeque;
 /// The most odometry messages that wait.
 pub const MAX_ODOMETRY: usize = 8192;
 /// The most clouds that wait.
-pub const MAX_CLOUDS: usize = 32;
+pub const MAX_SCANS: usize = 32;
 /// The most gyroscope samples that wait.
 const MAX_IMU: usize = 8192;
 /// An interval without a gyroscope sample uses the last one if that is not older than this, s.
@@ -28,7 +28,7 @@ pub const MAX_SEGMENT_S: f64 = 60.0;
 
 /// A cloud that waits.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Cloud {
+pub struct QueuedScan {
     /// When the observations were made.
     pub stamp: Stamp,
     /// The sensor that made them.
@@ -44,7 +44,7 @@ pub struct Cloud {
     is_early: bool,
 }
 
-impl Cloud {
+impl QueuedScan {
     /// Of observations that are not early.
     pub fn new(stamp: Stamp, kind: MeasurementKind, measurements: &[Measurement]) -> Self {
         Self { measurements: measurements.to_vec(), ..Self::empty(stamp, kind) }
@@ -104,16 +104,18 @@ pub struct Inbox {
     hold: TwistHold,
     odometry: VecDeque<Odometry>,
     imu: VecDeque<Imu>,
-    clouds: VecDeque<Cloud>,
+    #[serde(rename = "clouds")]
+    scans: VecDeque<QueuedScan>,
     #[serde(skip)]
-    free: Vec<Cloud>,
+    free: Vec<QueuedScan>,
     /// The last message that was removed, and the interval that it was valid for, s.
     last: Option<(Odometry, f64)>,
     /// The greatest speed and yaw rate of those taken out, fading.
     fastest: Vector2<f64>,
     newest_odometry: Option<Stamp>,
     newest_imu: Option<Stamp>,
-    newest_cloud: Option<Stamp>,
+    #[serde(rename = "newest_cloud")]
+    newest_scan: Option<Stamp>,
     clock: Option<Stamp>,
     ended: bool,
     /// What was used, as far back as somebody may go; `None` where nobody does.
@@ -142,13 +144,13 @@ impl Inbox {
             hold,
             odometry: VecDeque::with_capacity(256),
             imu: VecDeque::with_capacity(256),
-            clouds: VecDeque::with_capacity(MAX_CLOUDS),
-            free: Vec::with_capacity(MAX_CLOUDS),
+            scans: VecDeque::with_capacity(MAX_SCANS),
+            free: Vec::with_capacity(MAX_SCANS),
             last: None,
             fastest: Vector2::zeros(),
             newest_odometry: None,
             newest_imu: None,
-            newest_cloud: None,
+            newest_scan: None,
             clock: None,
             ended: false,
             past: None,
@@ -194,10 +196,10 @@ impl Inbox {
     pub fn clear(&mut self) {
         self.odometry.clear();
         self.imu.clear();
-        self.free.extend(self.clouds.drain(..));
+        self.free.extend(self.scans.drain(..));
         self.past = self.past.take().map(|_| Past::default());
         (self.last, self.newest_odometry, self.newest_imu) = (None, None, None);
-        (self.newest_cloud, self.clock, self.ended) = (None, None, false);
+        (self.newest_scan, self.clock, self.ended) = (None, None, false);
         self.fastest = Vector2::zeros();
     }
 
@@ -205,7 +207,7 @@ impl Inbox {
     pub fn is_sorted(&self) -> bool {
         self.odometry.iter().is_sorted_by_key(|o| o.stamp)
             && self.imu.iter().is_sorted_by_key(|s| s.stamp)
-            && self.clouds.iter().is_sorted_by_key(|c| c.stamp)
+            && self.scans.iter().is_sorted_by_key(|c| c.stamp)
     }
 
     /// Removes clouds and inertial samples outside of [`from`, `to`], and returns how many clouds.
@@ -213,16 +215,16 @@ impl Inbox {
         let is_near = |stamp: Stamp| (from..=to).contains(&stamp);
         self.imu.retain(|imu| is_near(imu.stamp));
         self.newest_imu = self.imu.back().map(|imu| imu.stamp);
-        let before = self.clouds.len();
+        let before = self.scans.len();
         for _ in 0..before {
-            match self.clouds.pop_front() {
-                Some(cloud) if is_near(cloud.stamp) => self.clouds.push_back(cloud),
-                Some(cloud) => self.free.push(cloud),
+            match self.scans.pop_front() {
+                Some(scan) if is_near(scan.stamp) => self.scans.push_back(scan),
+                Some(scan) => self.free.push(scan),
                 None => {}
             }
         }
-        self.newest_cloud = self.clouds.back().map(|cloud| cloud.stamp);
-        before - self.clouds.len()
+        self.newest_scan = self.scans.back().map(|scan| scan.stamp);
+        before - self.scans.len()
     }
 
     /// Stamp of the newest odometry so far.
@@ -231,8 +233,8 @@ impl Inbox {
     }
 
     /// Stamp of the earliest cloud that waits.
-    pub fn first_cloud(&self) -> Option<Stamp> {
-        self.clouds.front().map(|c| c.stamp)
+    pub fn first_scan(&self) -> Option<Stamp> {
+        self.scans.front().map(|c| c.stamp)
     }
 
     /// Whether odometry of this stamp waits.
@@ -241,8 +243,8 @@ impl Inbox {
     }
 
     /// Whether a cloud of this sensor with this stamp waits.
-    pub fn has_cloud(&self, stamp: Stamp, kind: MeasurementKind) -> bool {
-        self.clouds.iter().any(|c| c.stamp == stamp && c.kind == kind)
+    pub fn has_scan(&self, stamp: Stamp, kind: MeasurementKind) -> bool {
+        self.scans.iter().any(|c| c.stamp == stamp && c.kind == kind)
     }
 
     /// Whether there is room for one more odometry message.
@@ -251,8 +253,8 @@ impl Inbox {
     }
 
     /// Whether there is room for one more cloud.
-    pub fn clouds_full(&self) -> bool {
-        self.clouds.len() >= MAX_CLOUDS
+    pub fn scans_full(&self) -> bool {
+        self.scans.len() >= MAX_SCANS
     }
 
     /// Takes the first message of a run: the run starts at its stamp. Its twist is used where twists are held after.
@@ -287,7 +289,7 @@ impl Inbox {
 
     /// Adds a cloud at its place. One that came early, and is contradicted by this one, which came after it and is
     /// older by more than the window, had a wrong stamp and is dropped; returns whether there was one.
-    pub fn push_cloud(
+    pub fn push_scan(
         &mut self,
         stamp: Stamp,
         kind: MeasurementKind,
@@ -295,39 +297,39 @@ impl Inbox {
         window_s: f64,
     ) -> bool {
         let is_early = self.newest_odometry.is_some_and(|newest| stamp.since(newest) > window_s);
-        let before = self.clouds.back().filter(|last| last.is_early).map(|last| last.stamp);
+        let before = self.scans.back().filter(|last| last.is_early).map(|last| last.stamp);
         let is_contradicted = before.is_some_and(|before| before.since(stamp) > window_s);
         if is_contradicted {
-            self.free.extend(self.clouds.pop_back());
+            self.free.extend(self.scans.pop_back());
         } else if before.is_some_and(|before| before <= stamp) {
-            self.newest_cloud = self.newest_cloud.max(before);
+            self.newest_scan = self.newest_scan.max(before);
         }
-        let mut cloud = self.free.pop().unwrap_or_else(|| Cloud::empty(stamp, kind));
-        (cloud.stamp, cloud.kind, cloud.is_early) = (stamp, kind, is_early);
-        cloud.measurements.clear();
-        cloud.measurements.extend_from_slice(measurements);
-        cloud.names.clear();
-        let at = self.clouds.partition_point(|c| c.place() < (stamp, kind.index()));
-        self.clouds.insert(at, cloud);
+        let mut scan = self.free.pop().unwrap_or_else(|| QueuedScan::empty(stamp, kind));
+        (scan.stamp, scan.kind, scan.is_early) = (stamp, kind, is_early);
+        scan.measurements.clear();
+        scan.measurements.extend_from_slice(measurements);
+        scan.names.clear();
+        let at = self.scans.partition_point(|c| c.place() < (stamp, kind.index()));
+        self.scans.insert(at, scan);
         if !is_early {
-            self.newest_cloud = self.newest_cloud.max(Some(stamp));
+            self.newest_scan = self.newest_scan.max(Some(stamp));
         }
         self.ended = false;
         is_contradicted
     }
 
     /// A copy of a cloud, in memory that was kept.
-    pub fn copy(&mut self, cloud: &Cloud) -> Cloud {
-        let mut copy = self.free.pop().unwrap_or_else(|| Cloud::empty(cloud.stamp, cloud.kind));
-        (copy.stamp, copy.kind, copy.is_early) = (cloud.stamp, cloud.kind, cloud.is_early);
-        copy.measurements.clone_from(&cloud.measurements);
-        copy.names.copy_from(&cloud.names);
+    pub fn copy(&mut self, scan: &QueuedScan) -> QueuedScan {
+        let mut copy = self.free.pop().unwrap_or_else(|| QueuedScan::empty(scan.stamp, scan.kind));
+        (copy.stamp, copy.kind, copy.is_early) = (scan.stamp, scan.kind, scan.is_early);
+        copy.measurements.clone_from(&scan.measurements);
+        copy.names.copy_from(&scan.names);
         copy
     }
 
     /// Keeps the memory of a cloud for the next one.
-    pub fn recycle(&mut self, cloud: Cloud) {
-        self.free.push(cloud);
+    pub fn recycle(&mut self, scan: QueuedScan) {
+        self.free.push(scan);
     }
 
     /// Sets the current time.
@@ -342,13 +344,13 @@ impl Inbox {
 
     /// Removes the earliest cloud if it is due: odometry is there up to `hold_s` after it, so that clouds of slower
     /// sensors may still come before it, or nothing more is to be waited for.
-    pub fn pop_due_cloud(&mut self, window_s: f64, hold_s: f64) -> Option<Cloud> {
-        let stamp = self.first_cloud()?;
+    pub fn pop_due_scan(&mut self, window_s: f64, hold_s: f64) -> Option<QueuedScan> {
+        let stamp = self.first_scan()?;
         let odometry_there = self.newest_odometry.is_some_and(|o| o >= stamp && o.since(stamp) >= hold_s);
-        let newest = self.newest_odometry.max(self.newest_cloud).max(self.clock).unwrap_or(stamp);
+        let newest = self.newest_odometry.max(self.newest_scan).max(self.clock).unwrap_or(stamp);
         let gyro_there = self.newest_imu.is_none_or(|i| i >= stamp || newest.since(i) > IMU_FRESH_S);
-        let waited_enough = newest.since(stamp) > window_s || self.clouds_full() || self.ended;
-        if (odometry_there && gyro_there) || waited_enough { self.clouds.pop_front() } else { None }
+        let waited_enough = newest.since(stamp) > window_s || self.scans_full() || self.ended;
+        if (odometry_there && gyro_there) || waited_enough { self.scans.pop_front() } else { None }
     }
 
     /// The stamp of the earliest odometry message, if it is older than the window and no cloud with an earlier stamp
@@ -356,7 +358,7 @@ impl Inbox {
     pub fn odometry_to_commit(&self, window_s: f64) -> Option<Stamp> {
         let (first, newest) = (self.odometry.front()?.stamp, self.newest_odometry?);
         let old = newest.since(first) > window_s || self.odometry_full();
-        (old && self.first_cloud().is_none_or(|cloud| first <= cloud)).then_some(first)
+        (old && self.first_scan().is_none_or(|scan| first <= scan)).then_some(first)
     }
 
     /// Visits the segments from `from` to `to` in order, and returns how many messages they use up. After the newest

@@ -50,6 +50,6 @@ pub fn iterate(
 
 /// Whether an error of the feature of this size, m, is more than a small part of the noise.
 fn is_felt(matched: &Match, size: f64) -> bool {
-    let exceeds = |axis| exceeds_noise(&(matched.by_feature * axis * (size / UNFELT)), &matched.noise, matched.dim);
+    let exceeds = |axis| exceeds_noise(&(matched.by_landmark * axis * (size / UNFELT)), &matched.noise, matched.dim);
     exceeds(Vector2::x()) || exceeds(Vector2::y())
 }

@@ -262,7 +262,7 @@ impl Lasting {
         for matched in matches {
             let first = row;
             row += matched.dim;
-            let Subject::Feature(i) = matched.subject else { continue };
+            let Subject::Landmark(i) = matched.subject else { continue };
             let mut rest = [0.0; 3];
             for d in 0..matched.dim {
                 let own = matched.stated_noise()[(d, d)];
@@ -274,7 +274,7 @@ impl Lasting {
             if !rest.iter().all(|x| x.is_finite()) {
                 continue;
             }
-            let id = state.features[i].id;
+            let id = state.landmarks[i].id;
             let last = &mut self.last[id as usize % PLACES];
             let is_same = (last.id, last.sensor) == (id, matched.measurement.sensor);
             let (apart, farther) = (stamp.since(last.stamp), stamp.since(last.anchor.0));

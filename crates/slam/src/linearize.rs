@@ -32,7 +32,7 @@ pub struct Match {
     /// Whether [`Match::by_pose`] is not zero.
     pub sees_pose: bool,
     /// ∂(reading)/∂(error of the feature).
-    pub by_feature: Matrix3x2<f64>,
+    pub by_landmark: Matrix3x2<f64>,
     /// ∂(reading)/∂(calibration of the sensor).
     pub by_calibration: SensorJacobian,
     /// Covariance of the reading.
@@ -74,7 +74,7 @@ impl Match {
         residual: zeros(),
         by_pose: zeros(),
         sees_pose: false,
-        by_feature: zeros(),
+        by_landmark: zeros(),
         by_calibration: SensorJacobian::ZERO,
         noise: zeros(),
         noise_scale: 1.0,
@@ -174,14 +174,14 @@ pub fn time_correlated_part(noise: &Matrix3<f64>, [s, t, _]: [f64; 3]) -> Matrix
 /// Linearizes a match at the state, with the covariance that the reading states. Returns false where the model has no
 /// derivative.
 pub fn linearize(state: &State, sensors: &Sensors, m: &mut Match, at: Linearization) -> bool {
-    if let Subject::Feature(i) = m.subject
+    if let Subject::Landmark(i) = m.subject
         && state.offsets.rows() > 0
     {
         m.share = sensors.lasting(m.measurement.sensor).share;
-        m.lasting = state.offsets.find(state.features[i].id, m.measurement.sensor).filter(|_| m.share != [0.0; 3]);
+        m.lasting = state.offsets.find(state.landmarks[i].id, m.measurement.sensor).filter(|_| m.share != [0.0; 3]);
     }
     match m.subject {
-        Subject::Feature(i) => of_feature(state, sensors, m, i, at),
+        Subject::Landmark(i) => of_landmark(state, sensors, m, i, at),
         Subject::Pose => of_pose(state, sensors, m, at),
     }
     .is_some()
@@ -189,36 +189,36 @@ pub fn linearize(state: &State, sensors: &Sensors, m: &mut Match, at: Linearizat
 
 /// World coordinates: dz = R(θ)ᵀ(−I, −J(p_i − p), I) (Shen 2019, below eq. (5.11)), evaluated at the estimate or at
 /// first estimates; robot coordinates: dz = (0, 0, I) (below eq. (5.20)); invariant coordinates: dz = (0, 0, R(θ)ᵀ).
-fn of_feature(state: &State, sensors: &Sensors, m: &mut Match, i: usize, at: Linearization) -> Option<()> {
+fn of_landmark(state: &State, sensors: &Sensors, m: &mut Match, i: usize, at: Linearization) -> Option<()> {
     let z = state.in_robot(i);
     match state.coordinates {
         Coordinates::Robot | Coordinates::Invariant => {
             let expected = sensors.expect(&state.mounts, &m.measurement, &z, &z)?;
             m.expect(state, &expected);
-            m.by_feature = match state.coordinates {
+            m.by_landmark = match state.coordinates {
                 Coordinates::Invariant => expected.by_landmark * state.pose.rotation().transpose(),
                 _ => expected.by_landmark,
             };
             if state.is_frozen {
-                of_frozen(m, &state.features[i].x);
+                of_frozen(m, &state.landmarks[i].x);
                 m.noise += noise_of_bend(state, i, &z, &expected);
             }
         }
         Coordinates::World => {
-            let (pose, p_feature) = match at {
-                Linearization::Current => (state.pose, state.features[i].x),
+            let (pose, p_landmark) = match at {
+                Linearization::Current => (state.pose, state.landmarks[i].x),
                 Linearization::FirstEstimate | Linearization::ObservabilityConstrained => {
-                    (state.predicted, state.features[i].first)
+                    (state.predicted, state.landmarks[i].first)
                 }
             };
-            let z_linear = pose.transform_back(&p_feature);
+            let z_linear = pose.transform_back(&p_landmark);
             let expected = sensors.expect(&state.mounts, &m.measurement, &z, &z_linear)?;
             m.expect(state, &expected);
             let (back, turn) = (pose.rotation().transpose(), skew(&z_linear));
             let dz_dpose = Matrix2x3::new(-back[(0, 0)], -back[(0, 1)], -turn.x, -back[(1, 0)], -back[(1, 1)], -turn.y);
             m.by_pose = expected.by_landmark * dz_dpose;
             m.sees_pose = true;
-            m.by_feature = expected.by_landmark * back;
+            m.by_landmark = expected.by_landmark * back;
             if state.is_frozen {
                 m.noise += noise_of_bend(state, i, &z, &expected);
             }
@@ -229,7 +229,7 @@ fn of_feature(state: &State, sensors: &Sensors, m: &mut Match, i: usize, at: Lin
 
 /// A frozen landmark has the error δp_i = e_i + [I, J p_i]ξ, so that a reading of it sees the pose.
 fn of_frozen(m: &mut Match, p: &Vector2<f64>) {
-    m.by_pose = -m.by_feature * lever(p);
+    m.by_pose = -m.by_landmark * lever(p);
     m.sees_pose = true;
 }
 
@@ -238,7 +238,7 @@ fn of_frozen(m: &mut Match, p: &Vector2<f64>) {
 /// and by τ along it is farther by σ²/2r than to first order, and by στ/r across.
 fn noise_of_bend(state: &State, i: usize, z: &Vector2<f64>, expected: &Expected) -> Matrix3<f64> {
     let turn = state.pose.rotation() * z.try_normalize(1e-9).unwrap_or_else(Vector2::x);
-    let own = state.covariance.feature_block(i, i);
+    let own = state.covariance.landmark_block(i, i);
     let across = skew(&turn);
     let (tau, sigma) = (turn.dot(&(own * turn)), across.dot(&(own * across)));
     let square = z.norm_squared().max(1e-9);
@@ -291,18 +291,18 @@ pub fn relinearize(
     rest: &Vector2<f64>,
     rows: &mut Rows,
 ) -> bool {
-    let Subject::Feature(i) = m.subject else { return relinearize_pose(state, sensors, m, preview, rows) };
+    let Subject::Landmark(i) = m.subject else { return relinearize_pose(state, sensors, m, preview, rows) };
     if state.is_frozen {
         return relinearize_frozen(state, sensors, m, preview, (i, rows));
     }
-    let feature = &state.features[i];
-    let chart = if feature.is_mapped { Chart::Cartesian } else { preview.charts.kind };
-    let origin = feature.chart_origin(preview.charts, &state.pose.p);
+    let landmark = &state.landmarks[i];
+    let chart = if landmark.is_mapped { Chart::Cartesian } else { preview.charts.kind };
+    let origin = landmark.chart_origin(preview.charts, &state.pose.p);
     let known = m
         .linearization_point
-        .and_then(|point| chart.correction(&(feature.x - origin), &(preview.robot.transform(&point) - origin)));
+        .and_then(|point| chart.correction(&(landmark.x - origin), &(preview.robot.transform(&point) - origin)));
     let rest = known.as_ref().unwrap_or(rest);
-    let (p, derivative) = place(&origin, &feature.x, rest, chart);
+    let (p, derivative) = place(&origin, &landmark.x, rest, chart);
     let z = preview.robot.transform_back(&p);
     let Some(expected) = sensors.expect(&state.mounts, &m.measurement, &z, &z) else { return false };
     let row = state.covariance.row_of(i);
@@ -312,8 +312,8 @@ pub fn relinearize(
         whole += Vector2::new(along(&rows.noise[row], &preview.noise), along(&rows.noise[row + 1], &preview.noise));
     }
     m.expect(state, &expected);
-    m.by_feature = expected.by_landmark * preview.robot.rotation().transpose() * derivative;
-    m.residual += m.by_feature * whole;
+    m.by_landmark = expected.by_landmark * preview.robot.rotation().transpose() * derivative;
+    m.residual += m.by_landmark * whole;
     m.noise *= m.noise_scale;
     true
 }
@@ -339,11 +339,11 @@ fn relinearize_frozen(
     (i, rows): (usize, &Rows),
 ) -> bool {
     let pose = Se2::exp(&preview.rest_of_pose) * preview.robot;
-    let p = state.features[i].x;
+    let p = state.landmarks[i].x;
     let z = pose.transform_back(&p);
     let Some(expected) = sensors.expect(&state.mounts, &m.measurement, &z, &z) else { return false };
     m.expect(state, &expected);
-    m.by_feature = expected.by_landmark * pose.rotation().transpose();
+    m.by_landmark = expected.by_landmark * pose.rotation().transpose();
     of_frozen(m, &p);
     m.noise += noise_of_bend(state, i, &z, &expected);
     m.residual += m.by_pose * (preview.rest_of_pose + rows.of_pose(&preview.noise));
@@ -364,18 +364,20 @@ pub fn innovation_covariance(state: &State, m: &Match) -> Matrix3<f64> {
 pub fn shared_covariance(state: &State, a: &Match, b: &Match) -> Matrix3<f64> {
     let p = &state.covariance;
     let mut sum = match (a.subject, b.subject) {
-        (Subject::Feature(i), Subject::Feature(k)) => a.by_feature * (p.feature_block(i, k) * b.by_feature.transpose()),
+        (Subject::Landmark(i), Subject::Landmark(k)) => {
+            a.by_landmark * (p.landmark_block(i, k) * b.by_landmark.transpose())
+        }
         _ => Matrix3::zeros(),
     };
     if b.sees_pose
-        && let Subject::Feature(i) = a.subject
+        && let Subject::Landmark(i) = a.subject
     {
-        sum += a.by_feature * (p.cross_block(i) * b.by_pose.transpose());
+        sum += a.by_landmark * (p.cross_block(i) * b.by_pose.transpose());
     }
     if a.sees_pose
-        && let Subject::Feature(k) = b.subject
+        && let Subject::Landmark(k) = b.subject
     {
-        sum += a.by_pose * (p.cross_block(k).transpose() * b.by_feature.transpose());
+        sum += a.by_pose * (p.cross_block(k).transpose() * b.by_landmark.transpose());
     }
     if a.sees_pose && b.sees_pose {
         sum += a.by_pose * p.pose_block() * b.by_pose.transpose();
@@ -404,7 +406,7 @@ pub fn shared_covariance(state: &State, a: &Match, b: &Match) -> Matrix3<f64> {
 /// What the landmark and the pose of a match have in common with calibration parameter `k`.
 fn with_calibration(state: &State, m: &Match, k: usize) -> Vector3<f64> {
     let mut with_state = match m.subject {
-        Subject::Feature(i) => m.by_feature * state.covariance.feature_calibration(i, k),
+        Subject::Landmark(i) => m.by_landmark * state.covariance.landmark_calibration(i, k),
         Subject::Pose => Vector3::zeros(),
     };
     if m.sees_pose {
@@ -439,9 +441,11 @@ fn of_lasting(state: &State, m: &Match, row: usize) -> Matrix3<f64> {
 /// [`innovation_covariance`] in the dimension that the reading has.
 fn innovation_of<const D: usize>(state: &State, m: &Match) -> SMatrix<f64, D, D> {
     let p = &state.covariance;
-    let by_feature: SMatrix<f64, D, 2> = fixed(&m.by_feature);
+    let by_landmark: SMatrix<f64, D, 2> = fixed(&m.by_landmark);
     let own = match m.subject {
-        Subject::Feature(i) => by_feature * p.feature_block(i, i) * by_feature.transpose() + fixed::<D, D, 3>(&m.noise),
+        Subject::Landmark(i) => {
+            by_landmark * p.landmark_block(i, i) * by_landmark.transpose() + fixed::<D, D, 3>(&m.noise)
+        }
         Subject::Pose => fixed(&m.noise),
     };
     let own = if state.calibration.sensor().next().is_some() {
@@ -458,8 +462,8 @@ fn innovation_of<const D: usize>(state: &State, m: &Match) -> SMatrix<f64, D, D>
     }
     let by_pose: SMatrix<f64, D, 3> = fixed(&m.by_pose);
     let of_pose = by_pose * p.pose_block() * by_pose.transpose();
-    let Subject::Feature(i) = m.subject else { return own + of_pose };
-    let cross: SMatrix<f64, D, D> = by_feature * p.cross_block(i) * by_pose.transpose();
+    let Subject::Landmark(i) = m.subject else { return own + of_pose };
+    let cross: SMatrix<f64, D, D> = by_landmark * p.cross_block(i) * by_pose.transpose();
     own + cross + cross.transpose() + of_pose
 }
 

@@ -17,13 +17,13 @@ pub struct LinearizedStep {
     /// Φ since the step before, of the pose.
     pub pose_transition: Matrix3<f64>,
     /// Φ since the step before, of each feature.
-    pub feature_transition: Matrix2<f64>,
+    pub landmark_transition: Matrix2<f64>,
     /// The readings of the update.
     pub measurements: Vec<LinearizedMeasurement>,
     /// The features that were begun after the update, by identity, with ∂(error of the feature)/∂(error of the pose).
     pub begun: Vec<(u32, Matrix2x3<f64>)>,
     /// The features in the state after the step, by identity.
-    pub features: Vec<u32>,
+    pub landmarks: Vec<u32>,
 }
 
 /// A reading as the update used it; rows beyond `dim` are zero.
@@ -36,7 +36,7 @@ pub struct LinearizedMeasurement {
     /// ∂(reading)/∂(error of the pose).
     pub by_pose: Matrix3<f64>,
     /// ∂(reading)/∂(error of the feature).
-    pub by_feature: Matrix3x2<f64>,
+    pub by_landmark: Matrix3x2<f64>,
     /// Covariance of the reading.
     pub noise: Matrix3<f64>,
 }
@@ -46,10 +46,10 @@ impl Default for LinearizedStep {
         Self {
             stamp: Stamp::default(),
             pose_transition: Matrix3::identity(),
-            feature_transition: Matrix2::identity(),
+            landmark_transition: Matrix2::identity(),
             measurements: Vec::new(),
             begun: Vec::new(),
-            features: Vec::new(),
+            landmarks: Vec::new(),
         }
     }
 }
@@ -62,7 +62,7 @@ impl LinearizedStep {
             Coordinates::Robot => {
                 let map = LandmarkMotion::new(motion, filter.discretization());
                 self.pose_transition = transition * self.pose_transition;
-                self.feature_transition = Matrix2::new(map.c, -map.s, map.s, map.c) * self.feature_transition;
+                self.landmark_transition = Matrix2::new(map.c, -map.s, map.s, map.c) * self.landmark_transition;
             }
             Coordinates::Invariant => {}
         }
@@ -71,7 +71,7 @@ impl LinearizedStep {
     /// This step, preceded by motions that were noted elsewhere.
     pub(super) fn after(mut self, motions: &Self) -> Self {
         self.pose_transition *= motions.pose_transition;
-        self.feature_transition *= motions.feature_transition;
+        self.landmark_transition *= motions.landmark_transition;
         self
     }
 }

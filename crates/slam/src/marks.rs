@@ -118,7 +118,7 @@ fn by_errors(state: &State, i: usize, which: usize) -> SMatrix<f64, 2, 7> {
     rows.fixed_columns_mut::<2>(3 + 2 * which).copy_from(&own);
     if state.coordinates == Coordinates::World {
         rows.fixed_columns_mut::<2>(0).copy_from(&-back);
-        rows.set_column(2, &(-back * skew(&(state.features[i].x - state.pose.p))));
+        rows.set_column(2, &(-back * skew(&(state.landmarks[i].x - state.pose.p))));
     }
     rows
 }

@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn features_move_against_the_base() {
+    fn landmarks_move_against_the_base() {
         let motion = Se2::new(0.3, -0.1, 0.7);
         let z = Vector2::new(2.0, 1.0);
         let moved = LandmarkMotion::new(&motion, Discretization::Exponential).apply(&z);
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn feature_noise_against_finite_differences() {
+    fn landmark_noise_against_finite_differences() {
         let (motion, z, h) = (Se2::new(0.3, -0.1, 0.4), Vector2::new(2.0, 1.0), 1e-6);
         for how in [Discretization::Euler, Discretization::Exponential] {
             let at = |k: usize, sign: f64| {

@@ -88,7 +88,7 @@ impl Watch {
         lose: &mut Vec<u32>,
     ) {
         for measurement in measurements {
-            let Subject::Feature(id) = measurement.subject else { continue };
+            let Subject::Landmark(id) = measurement.subject else { continue };
             let Some(belief) = known.belief_mut(id) else { continue };
             (belief.absence, belief.looked_from, belief.first_side) = (0.0, None, None);
             belief.is_from_two_sides = false;
@@ -120,14 +120,14 @@ impl Watch {
             .iter_mut()
             .flatten()
             .for_each(|(expected, read)| (*expected, *read) = (FADE * *expected, FADE * *read));
-        for i in 0..state.features.len() {
-            let feature = &state.features[i];
-            let id = feature.id;
+        for i in 0..state.landmarks.len() {
+            let landmark = &state.landmarks[i];
+            let id = landmark.id;
             let distance = match state.coordinates {
-                Coordinates::Robot => feature.x.norm(),
-                Coordinates::World | Coordinates::Invariant => (feature.x - state.pose.p).norm(),
+                Coordinates::Robot => landmark.x.norm(),
+                Coordinates::World | Coordinates::Invariant => (landmark.x - state.pose.p).norm(),
             };
-            let is_read = measurements.iter().any(|measurement| measurement.subject == Subject::Feature(id));
+            let is_read = measurements.iter().any(|measurement| measurement.subject == Subject::Landmark(id));
             let is_near = distance * self.distance.1 < NEARBY * self.distance.0;
             if is_read {
                 self.distance = (self.distance.0 + distance, self.distance.1 + 1.0);

@@ -44,7 +44,7 @@ impl Names {
 /// Readings without identity that corrected or began a landmark, with its number.
 fn named(measurements: &[Associated]) -> impl Iterator<Item = (Vector3<f64>, u32)> + '_ {
     measurements.iter().filter_map(|associated| match (associated.subject, associated.role) {
-        (Subject::Feature(id), Role::First | Role::Again) if associated.measurement.id.is_none() => {
+        (Subject::Landmark(id), Role::First | Role::Again) if associated.measurement.id.is_none() => {
             Some((associated.measurement.value, id))
         }
         _ => None,
@@ -105,7 +105,7 @@ mod tests {
         let label = crate::Label::default();
         let measurement =
             CheckedMeasurement { sensor: 0, id: None, value, covariance: Matrix3::identity(), label, height_m: 0.0 };
-        Associated::new(Subject::Feature(id), measurement, role)
+        Associated::new(Subject::Landmark(id), measurement, role)
     }
 
     #[test]

@@ -32,7 +32,7 @@ impl Neighbourhood {
             let stds = state.calibration_estimates().map(|estimate| estimate.std * lever.max(1.0));
             std += stds.sum::<f64>();
         }
-        let radius = MARGIN * model.gate.new_feature(MAX_DIM).sqrt() * std;
+        let radius = MARGIN * model.gate.new_landmark(MAX_DIM).sqrt() * std;
         let centre = state.pose.transform(&z);
         (radius.is_finite() && centre.iter().all(|x| x.is_finite())).then_some(Self { centre, radius })
     }

@@ -38,7 +38,7 @@ pub fn augment_all(
         if is_placeless(&model.sensors, measurement) {
             match take(state, model, *id, measurement, stamp) {
                 Ok(taken) => measurements.push(Associated::new(
-                    Subject::Feature(id.unwrap_or_default()),
+                    Subject::Landmark(id.unwrap_or_default()),
                     *measurement,
                     if taken == Taken::Begun { Role::First } else { Role::Held },
                 )),
@@ -55,7 +55,7 @@ pub fn augment_all(
         if augment(state, &model.sensors, measurement, id, stamp, &model.filter) {
             begin_offset(state, model, measurement, stamp);
             added += 1;
-            measurements.push(Associated::new(Subject::Feature(id), *measurement, Role::First));
+            measurements.push(Associated::new(Subject::Landmark(id), *measurement, Role::First));
         } else {
             refused.add(DropReason::OutOfRange);
         }

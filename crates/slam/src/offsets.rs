@@ -55,11 +55,11 @@ pub fn begin_offset(state: &mut State, model: &Model, measurement: &CheckedMeasu
     if state.offsets.rows() == 0 || share == [0.0; 3] || model.sensors.dim(measurement) != 2 {
         return;
     }
-    let i = state.features.len() - 1;
-    let id = state.features[i].id;
+    let i = state.landmarks.len() - 1;
+    let id = state.landmarks[i].id;
     state.offsets.forget(id, measurement.sensor, &mut state.covariance);
     let Some(row) = state.take_offset(id, measurement.sensor, stamp, &model.sensors) else { return };
-    let mut first = Match::new(Subject::Feature(i), measurement);
+    let mut first = Match::new(Subject::Landmark(i), measurement);
     // Where the landmark was initialized: with the Jacobian at another heading, the joint covariance of landmark and
     // error would be indefinite for a correlated covariance.
     if !linearize(state, &model.sensors, &mut first, Linearization::Current) {
@@ -67,8 +67,8 @@ pub fn begin_offset(state: &mut State, model: &Model, measurement: &CheckedMeasu
     }
     let corner = |m: &Matrix3x2<f64>| m.fixed_rows::<2>(0).into_owned();
     // The feature is off by as much as its reading, the other way.
-    if let Some(inverse) = corner(&first.by_feature).try_inverse() {
-        state.covariance.set_feature_rows(i, row, &-(inverse * corner(&first.by_lasting)));
+    if let Some(inverse) = corner(&first.by_landmark).try_inverse() {
+        state.covariance.set_landmark_rows(i, row, &-(inverse * corner(&first.by_lasting)));
     }
 }
 
@@ -78,11 +78,11 @@ pub fn take_offsets(state: &mut State, model: &Model, stamp: Stamp, candidates: 
         return;
     }
     for candidate in candidates.iter_mut() {
-        let Subject::Feature(i) = candidate.subject else { continue };
+        let Subject::Landmark(i) = candidate.subject else { continue };
         if candidate.dim != 2 {
             continue;
         }
-        let (id, sensor) = (state.features[i].id, candidate.measurement.sensor);
+        let (id, sensor) = (state.landmarks[i].id, candidate.measurement.sensor);
         let Some(row) = state.take_offset(id, sensor, stamp, &model.sensors) else { continue };
         if candidate.lasting.is_none() {
             candidate.lasting = Some(row);

@@ -37,7 +37,7 @@ pub struct Step {
     /// Observations that were left out.
     pub rejected: usize,
     /// Features in the map after the step.
-    pub features: usize,
+    pub landmarks: usize,
 }
 
 impl Step {

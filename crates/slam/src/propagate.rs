@@ -63,7 +63,7 @@ impl Rows {
     }
 
     /// A feature was appended whose error depends on that of the pose as `by_pose` says.
-    pub fn add_feature(&mut self, by_pose: &Matrix2x3<f64>) {
+    pub fn add_landmark(&mut self, by_pose: &Matrix2x3<f64>) {
         let [Some(x), Some(y), Some(turn)] = [0, 1, 2].map(|row| self.noise.get(row).copied()) else { return };
         for row in by_pose.row_iter() {
             self.noise.push([0, 1, 2].map(|k| row[0] * x[k] + row[1] * y[k] + row[2] * turn[k]));
@@ -108,7 +108,7 @@ pub fn propagate(state: &mut State, increment: &Increment, filter: &Filter, rows
     let linearized_at = match filter.linearization() {
         Linearization::Current => state.pose.p,
         Linearization::FirstEstimate => state.predicted.p,
-        Linearization::ObservabilityConstrained => state.predicted.p + shift_features(state),
+        Linearization::ObservabilityConstrained => state.predicted.p + shift_landmarks(state),
     };
     let (transition, noise) = increment.pose_jacobians(&state.pose, &linearized_at);
     rows.effect.clear();
@@ -125,8 +125,8 @@ pub fn propagate(state: &mut State, increment: &Increment, filter: &Filter, rows
         }
         Coordinates::Robot => {
             let map = LandmarkMotion::new(&increment.motion, filter.discretization());
-            for feature in &mut state.features {
-                feature.x = map.apply(&feature.x);
+            for landmark in &mut state.landmarks {
+                landmark.x = map.apply(&landmark.x);
             }
             state.covariance.move_all(&transition, map.c, map.s, &rows.noise);
         }
@@ -146,15 +146,15 @@ pub fn propagate(state: &mut State, increment: &Increment, filter: &Filter, rows
 /// With the points p_j* of all past motions, the direction N of eq. (5.7) stays unobservable, H Φ ⋯ Φ N = 0, if the
 /// point of each feature is its first estimate plus Σ (p_j* − p_j,predicted) over the motions since (first estimates
 /// are the choice 0 for every term). Of all d, this one makes |p* − p|² + Σ |(point of i) − p_i|² least.
-fn shift_features(state: &mut State) -> Vector2<f64> {
+fn shift_landmarks(state: &mut State) -> Vector2<f64> {
     if state.is_frozen || state.pose == state.predicted {
         return Vector2::zeros();
     }
-    let errors = state.features.iter().map(|feature| feature.x - feature.first);
+    let errors = state.landmarks.iter().map(|landmark| landmark.x - landmark.first);
     let sum = errors.fold(state.pose.p - state.predicted.p, |sum, error| sum + error);
-    let shift = sum / (1 + state.features.len()) as f64;
-    for feature in &mut state.features {
-        feature.first += shift;
+    let shift = sum / (1 + state.landmarks.len()) as f64;
+    for landmark in &mut state.landmarks {
+        landmark.first += shift;
     }
     shift
 }
@@ -177,12 +177,12 @@ fn noise_rows(state: &State, increment: &Increment, filter: &Filter, mut visit: 
         return;
     }
     let map = LandmarkMotion::new(&increment.motion, filter.discretization());
-    for feature in &state.features {
+    for landmark in &state.landmarks {
         let pair = match filter.coordinates() {
             Coordinates::World => [[0.0; 3]; 2],
-            Coordinates::Robot => map.noise_rows(&feature.x, &map.apply(&feature.x)),
+            Coordinates::Robot => map.noise_rows(&landmark.x, &map.apply(&landmark.x)),
             Coordinates::Invariant => {
-                let lever = feature.x - p_next;
+                let lever = landmark.x - p_next;
                 [[-c, s, lever.y], [-s, -c, -lever.x]]
             }
         };

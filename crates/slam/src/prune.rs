@@ -2,7 +2,7 @@
 
 use crate::config::{MapConfig, MapMode, WhenFull};
 use crate::model::Model;
-use crate::state::{Feature, State};
+use crate::state::{State, StateLandmark};
 use lienav_base::stamp::Stamp;
 
 /// Drops the features that were not seen for longer than `map.forget_after_s`; not those of a known map, nor those that
@@ -13,8 +13,8 @@ pub fn prune(state: &mut State, model: &Model, stamp: Stamp) {
         return;
     }
     let mut i = 0;
-    while i < state.features.len() {
-        let Feature { id, last_seen, is_viewpoint, is_begun, .. } = state.features[i];
+    while i < state.landmarks.len() {
+        let StateLandmark { id, last_seen, is_viewpoint, is_begun, .. } = state.landmarks[i];
         let is_known = map.mode == MapMode::Extend && model.known.find(id).is_some();
         if stamp.since(last_seen) > map.forget_after_s && !is_known && !is_viewpoint && !is_begun {
             state.swap_remove(i);
@@ -27,20 +27,20 @@ pub fn prune(state: &mut State, model: &Model, stamp: Stamp) {
 /// Whether the map has room for one more feature. With `drop_oldest`, drops the feature that was not seen for the
 /// longest time to make room, unless it is in view now.
 pub fn make_room(state: &mut State, map: &MapConfig, stamp: Stamp) -> bool {
-    if state.features.len() - state.points() < map.max_features {
+    if state.landmarks.len() - state.points() < map.max_features {
         return true;
     }
     if map.when_full == WhenFull::Refuse {
         return false;
     }
     let oldest = state
-        .features
+        .landmarks
         .iter()
         .enumerate()
         .filter(|(_, f)| !f.is_viewpoint && !f.is_begun)
         .min_by_key(|(_, f)| (f.last_seen, f.id));
     match oldest {
-        Some((i, feature)) if feature.last_seen < stamp => {
+        Some((i, landmark)) if landmark.last_seen < stamp => {
             state.swap_remove(i);
             true
         }

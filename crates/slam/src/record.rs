@@ -14,7 +14,7 @@ impl LinearizedStep {
             subject: state.identity(m.subject),
             dim: m.dim,
             by_pose: m.by_pose,
-            by_feature: m.by_feature,
+            by_landmark: m.by_landmark,
             noise: m.noise,
         }));
     }
@@ -22,9 +22,9 @@ impl LinearizedStep {
     /// The features that were begun by the readings of this step.
     pub(super) fn note_begun(&mut self, state: &State, filter: &Filter, measurements: &[Associated]) {
         for measurement in measurements.iter().filter(|measurement| measurement.role == Role::First) {
-            let Subject::Feature(id) = measurement.subject else { continue };
+            let Subject::Landmark(id) = measurement.subject else { continue };
             let Some(i) = state.find(id) else { continue };
-            self.begun.push((id, by_pose(state, &state.features[i].x, filter.errors)));
+            self.begun.push((id, by_pose(state, &state.landmarks[i].x, filter.errors)));
         }
     }
 }

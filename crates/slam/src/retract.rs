@@ -38,7 +38,7 @@ fn pose_part(delta: &[f64]) -> Vector3<f64> {
     Vector3::new(delta[0], delta[1], delta[2])
 }
 
-fn feature_parts(delta: &[f64], first_row: usize) -> impl Iterator<Item = Vector2<f64>> + '_ {
+fn landmark_parts(delta: &[f64], first_row: usize) -> impl Iterator<Item = Vector2<f64>> + '_ {
     delta[first_row..].chunks_exact(2).map(|d| Vector2::new(d[0], d[1]))
 }
 
@@ -48,8 +48,8 @@ fn additive(state: &mut State, delta: &[f64]) {
     state.pose.p += d.xy();
     state.pose.theta += d.z;
     let first_row = state.covariance.row_of(0);
-    for (feature, d) in state.features.iter_mut().zip(feature_parts(delta, first_row)) {
-        feature.x += d;
+    for (landmark, d) in state.landmarks.iter_mut().zip(landmark_parts(delta, first_row)) {
+        landmark.x += d;
     }
 }
 
@@ -60,8 +60,8 @@ fn group(state: &mut State, delta: &[f64]) {
     let (r, v) = (rotation(xi.z), v_matrix(xi.z));
     state.pose = Se2::exp(&xi) * state.pose;
     let first_row = state.covariance.row_of(0);
-    for (feature, e) in state.features.iter_mut().zip(feature_parts(delta, first_row)) {
-        feature.x = r * feature.x + v * (xi.xy() + e);
+    for (landmark, e) in state.landmarks.iter_mut().zip(landmark_parts(delta, first_row)) {
+        landmark.x = r * landmark.x + v * (xi.xy() + e);
     }
 }
 
@@ -84,17 +84,17 @@ fn in_charts(state: &mut State, delta: &[f64], rigid: &[f64], charts: Charts, bl
     let (turn, spread) = (rotation(old.z), v_matrix(old.z));
     let first_row = state.covariance.row_of(0);
     blocks.clear();
-    let parts = feature_parts(delta, first_row).zip(feature_parts(rigid, first_row));
-    for (feature, (e, of_motion)) in state.features.iter_mut().zip(parts) {
-        if feature.is_mapped {
-            feature.x = turn * feature.x + spread * (old.xy() + e - of_motion);
+    let parts = landmark_parts(delta, first_row).zip(landmark_parts(rigid, first_row));
+    for (landmark, (e, of_motion)) in state.landmarks.iter_mut().zip(parts) {
+        if landmark.is_mapped {
+            landmark.x = turn * landmark.x + spread * (old.xy() + e - of_motion);
             blocks.push(Matrix2::identity());
             continue;
         }
-        let origin = feature.chart_origin(charts, &before.p);
-        let (place, derivative) = place(&origin, &feature.x, &(e - of_motion), charts.kind);
-        feature.x = turn * place + spread * old.xy();
-        feature.anchor = turn * feature.anchor + spread * old.xy();
+        let origin = landmark.chart_origin(charts, &before.p);
+        let (place, derivative) = place(&origin, &landmark.x, &(e - of_motion), charts.kind);
+        landmark.x = turn * place + spread * old.xy();
+        landmark.anchor = turn * landmark.anchor + spread * old.xy();
         blocks.push(turn * derivative);
     }
     state.pose = after;

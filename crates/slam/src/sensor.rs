@@ -133,8 +133,8 @@ impl Sensors {
     ) -> Self {
         let mount = Se2::new(config.x_m, config.y_m, config.yaw_rad);
         let antenna = Se2::new(absolute.x_m, absolute.y_m, absolute.yaw_rad);
-        let of_features = built_in(config, stereo).into_iter().map(|measurement| (measurement, mount));
-        let built_in = of_features.chain(of_world(absolute).map(|measurement| (measurement, antenna)));
+        let of_landmarks = built_in(config, stereo).into_iter().map(|measurement| (measurement, mount));
+        let built_in = of_landmarks.chain(of_world(absolute).map(|measurement| (measurement, antenna)));
         let added = added.iter().map(|sensor| (sensor.measurement.clone(), sensor.mount));
         Self {
             all: built_in.chain(added).collect(),

@@ -224,7 +224,7 @@ impl Slam {
         })
     }
 
-    /// Adds a sensor. Its observations are given to [`Slam::features`] with the kind that this gives back.
+    /// Adds a sensor. Its observations are given to [`Slam::landmarks`] with the kind that this gives back.
     ///
     /// # Errors
     /// There are 253 sensors already.
@@ -321,7 +321,7 @@ impl Slam {
         kind: MeasurementKind,
         measurements: &[Measurement],
     ) -> Result<(), DropReason> {
-        let outcome = self.take_features(stamp, kind, measurements);
+        let outcome = self.take_landmarks(stamp, kind, measurements);
         self.count(outcome)
     }
 
@@ -353,7 +353,7 @@ impl Slam {
         Ok(())
     }
 
-    fn take_features(
+    fn take_landmarks(
         &mut self,
         stamp: Stamp,
         kind: MeasurementKind,
@@ -368,16 +368,16 @@ impl Slam {
         }
         self.check_follower(stamp)?;
         let was_used = self.last_step == Some(stamp) && self.last_sensors.has(kind);
-        if was_used || self.inbox.has_cloud(stamp, kind) {
+        if was_used || self.inbox.has_scan(stamp, kind) {
             return Err(DropReason::DuplicateStamp);
         }
         if self.time.is_some_and(|time| stamp < time) {
             return self.take_late(stamp, kind, measurements);
         }
-        if self.inbox.clouds_full() {
+        if self.inbox.scans_full() {
             return Err(DropReason::BufferFull);
         }
-        if self.inbox.push_cloud(stamp, kind, measurements, self.window_s()) {
+        if self.inbox.push_scan(stamp, kind, measurements, self.window_s()) {
             self.counts.add(DropReason::FromTheFuture);
         }
         Ok(())
@@ -459,8 +459,8 @@ impl Slam {
     /// the filter at this time.
     pub fn landmarks(&self) -> impl Iterator<Item = Landmark> + '_ {
         let state = &self.estimator.state;
-        let features = state.features.iter().enumerate();
-        features.filter(|(_, feature)| self.estimator.is_landmark(feature.id)).map(|(i, _)| state.landmark(i))
+        let landmarks = state.landmarks.iter().enumerate();
+        landmarks.filter(|(_, landmark)| self.estimator.is_landmark(landmark.id)).map(|(i, _)| state.landmark(i))
     }
 
     /// What association without identities did so far.

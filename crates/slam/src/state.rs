@@ -30,7 +30,7 @@ use serde::{Deserialize, Serialize};
 
 /// A feature in the state.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub struct Feature {
+pub struct StateLandmark {
     /// Its identity.
     pub id: u32,
     /// Its position, m: in the robot frame for robot coordinates, in the map otherwise.
@@ -64,11 +64,11 @@ pub struct Feature {
     #[serde(default)]
     pub misfits: u8,
     /// When the first of these was.
-    #[serde(default = "Feature::never")]
+    #[serde(default = "StateLandmark::never")]
     pub misfit_since: Stamp,
 }
 
-impl Feature {
+impl StateLandmark {
     /// Before all times.
     fn never() -> Stamp {
         Stamp::MIN
@@ -111,7 +111,8 @@ pub struct State {
     #[serde(skip)]
     pub mounts: Vec<Mount>,
     /// The features, in no particular order.
-    pub features: Vec<Feature>,
+    #[serde(rename = "features")]
+    pub landmarks: Vec<StateLandmark>,
     /// The joint covariance of pose, calibration and features, in this order.
     pub covariance: Covariance,
     /// Landmarks whose readings do not tell yet where they are.
@@ -163,7 +164,7 @@ impl State {
             mounts: sensors.mounts(&calibration),
             calibration,
             offsets,
-            features: Vec::with_capacity(capacity),
+            landmarks: Vec::with_capacity(capacity),
             covariance,
             waiting: Vec::new(),
             viewpoints: Vec::new(),
@@ -184,7 +185,7 @@ impl State {
             calibration,
             offsets,
             mounts,
-            features,
+            landmarks,
             covariance,
             waiting,
             viewpoints,
@@ -198,7 +199,7 @@ impl State {
         self.calibration.copy_from(calibration);
         self.offsets.copy_from(offsets);
         self.mounts.clone_from(mounts);
-        self.features.clone_from(features);
+        self.landmarks.clone_from(landmarks);
         self.covariance.copy_from(covariance);
         self.waiting.clone_from(waiting);
         self.viewpoints.clone_from(viewpoints);
@@ -212,11 +213,11 @@ impl State {
     /// What is wrong with it.
     pub fn complete(&mut self, coordinates: Coordinates, prior: &Calibration, sensors: &Sensors) -> Result<(), Damage> {
         let is_finite = |v: &Vector2<f64>| v.iter().all(|x| x.is_finite());
-        let are_finite = self.features.iter().all(|f| is_finite(&f.x) && is_finite(&f.first) && is_finite(&f.anchor))
+        let are_finite = self.landmarks.iter().all(|f| is_finite(&f.x) && is_finite(&f.first) && is_finite(&f.anchor))
             && [self.pose, self.predicted].iter().all(|pose| is_finite(&pose.p) && pose.theta.is_finite());
         let is_whole = self.coordinates == coordinates
             && self.calibration.is_alike(prior)
-            && self.covariance.features() == self.features.len()
+            && self.covariance.features() == self.landmarks.len()
             && self.offsets.is_sound(self.calibration.active().len())
             && self.covariance.calibration() == self.calibration.active().len() + self.offsets.rows();
         if !is_whole {
@@ -226,8 +227,8 @@ impl State {
             return Err(Damage("a number is not finite"));
         }
         self.mounts = sensors.mounts(&self.calibration);
-        self.index = self.features.iter().enumerate().map(|(i, feature)| (feature.id, i)).collect();
-        if self.index.len() != self.features.len() {
+        self.index = self.landmarks.iter().enumerate().map(|(i, landmark)| (landmark.id, i)).collect();
+        if self.index.len() != self.landmarks.len() {
             return Err(Damage("two features share an identity"));
         }
         if !self.waiting.iter().all(|waiting| waiting.is_sound(sensors)) {
@@ -266,7 +267,7 @@ impl State {
     /// The subject of a match, by identity instead of index.
     pub fn identity(&self, subject: Subject<usize>) -> Subject<u32> {
         match subject {
-            Subject::Feature(i) => Subject::Feature(self.features[i].id),
+            Subject::Landmark(i) => Subject::Landmark(self.landmarks[i].id),
             Subject::Pose => Subject::Pose,
         }
     }
@@ -300,16 +301,16 @@ impl State {
         }
     }
 
-    /// The index of a feature in [`State::features`].
+    /// The index of a feature in [`State::landmarks`].
     pub fn find(&self, id: u32) -> Option<usize> {
         self.index.get(&id).copied()
     }
 
     /// Appends a feature with x = from_pose·(pose error) + e, Cov(e) = `own`.
-    pub fn append(&mut self, feature: Feature, from_pose: &Matrix2x3<f64>, own: &Matrix2<f64>) {
+    pub fn append(&mut self, landmark: StateLandmark, from_pose: &Matrix2x3<f64>, own: &Matrix2<f64>) {
         self.covariance.append(from_pose, own);
-        self.index.insert(feature.id, self.features.len());
-        self.features.push(feature);
+        self.index.insert(landmark.id, self.landmarks.len());
+        self.landmarks.push(landmark);
     }
 
     /// Whether some features are points of viewpoints or marks.
@@ -319,7 +320,7 @@ impl State {
 
     /// Whether the feature with this identity is a point of a viewpoint or mark, and no landmark.
     pub fn is_viewpoint(&self, id: u32) -> bool {
-        self.has_points() && self.find(id).is_some_and(|i| self.features[i].is_viewpoint)
+        self.has_points() && self.find(id).is_some_and(|i| self.landmarks[i].is_viewpoint)
     }
 
     /// How many features are points of viewpoints.
@@ -327,7 +328,7 @@ impl State {
         if !self.has_points() {
             return 0;
         }
-        self.features.iter().filter(|feature| feature.is_viewpoint).count()
+        self.landmarks.iter().filter(|landmark| landmark.is_viewpoint).count()
     }
 
     /// Whether a landmark waits for its place.
@@ -338,9 +339,9 @@ impl State {
     /// Drops feature `i`; the last one takes its place.
     pub fn swap_remove(&mut self, i: usize) {
         self.covariance.swap_remove(i);
-        let gone = self.features.swap_remove(i);
+        let gone = self.landmarks.swap_remove(i);
         self.index.remove(&gone.id);
-        if let Some(moved) = self.features.get(i) {
+        if let Some(moved) = self.landmarks.get(i) {
             self.index.insert(moved.id, i);
         }
     }
@@ -348,22 +349,22 @@ impl State {
     /// Position of feature `i` in the robot frame, z = R(θ)ᵀ(p_i − p) (Shen 2019, eq. (5.4)).
     pub fn in_robot(&self, i: usize) -> Vector2<f64> {
         match self.coordinates {
-            Coordinates::World | Coordinates::Invariant => self.pose.transform_back(&self.features[i].x),
-            Coordinates::Robot => self.features[i].x,
+            Coordinates::World | Coordinates::Invariant => self.pose.transform_back(&self.landmarks[i].x),
+            Coordinates::Robot => self.landmarks[i].x,
         }
     }
 
     /// Covariance of feature `i` in the robot frame, of δz.
     pub fn relative_covariance(&self, i: usize) -> Matrix2<f64> {
-        let own = self.covariance.feature_block(i, i);
+        let own = self.covariance.landmark_block(i, i);
         let back = self.pose.rotation().transpose();
         match self.coordinates {
             Coordinates::Robot => own,
             Coordinates::Invariant if !self.is_frozen => back * own * back.transpose(),
             Coordinates::Invariant | Coordinates::World => {
                 let arm = match self.coordinates {
-                    Coordinates::Invariant => self.features[i].x,
-                    _ => self.features[i].x - self.pose.p,
+                    Coordinates::Invariant => self.landmarks[i].x,
+                    _ => self.landmarks[i].x - self.pose.p,
                 };
                 let by_pose = -back * lever(&arm);
                 let cross: Matrix2<f64> = by_pose * self.covariance.cross_block(i).transpose() * back.transpose();
@@ -403,7 +404,7 @@ impl State {
         let p = &self.covariance;
         valid_covariance(&self.pose_covariance()).is_some()
             && (POSE..p.row_of(0)).all(|row| valid_covariance(&Matrix1::new(p.get(row, row))).is_some())
-            && (0..p.features()).all(|i| valid_covariance(&p.feature_block(i, i)).is_some())
+            && (0..p.features()).all(|i| valid_covariance(&p.landmark_block(i, i)).is_some())
     }
 
     /// The estimate of each calibration parameter in the state.
@@ -450,27 +451,27 @@ impl State {
             Coordinates::Robot => self.covariance.replace_pose(covariance),
             Coordinates::Invariant => {
                 let motion = pose * self.pose.inverse();
-                self.covariance.change_features(&motion.rotation(), |_| Matrix2x3::zeros());
+                self.covariance.change_landmarks(&motion.rotation(), |_| Matrix2x3::zeros());
                 self.covariance.replace_pose(&from_additive(self.coordinates, &pose, covariance));
-                for feature in &mut self.features {
-                    feature.x = motion.transform(&feature.x);
-                    feature.anchor = motion.transform(&feature.anchor);
+                for landmark in &mut self.landmarks {
+                    landmark.x = motion.transform(&landmark.x);
+                    landmark.anchor = motion.transform(&landmark.anchor);
                 }
             }
             Coordinates::World => {
                 // Through the robot's coordinates (Shen 2019, eq. (5.23)) and back.
-                let z: Vec<Vector2<f64>> = (0..self.features.len()).map(|i| self.in_robot(i)).collect();
+                let z: Vec<Vector2<f64>> = (0..self.landmarks.len()).map(|i| self.in_robot(i)).collect();
                 let back = self.pose.rotation().transpose();
-                self.covariance.change_features(&back, |i| {
+                self.covariance.change_landmarks(&back, |i| {
                     let l = skew(&z[i]);
                     Matrix2x3::new(-back[(0, 0)], -back[(0, 1)], -l.x, -back[(1, 0)], -back[(1, 1)], -l.y)
                 });
                 self.covariance.replace_pose(covariance);
                 let r = pose.rotation();
-                self.covariance.change_features(&r, |i| lever(&(r * z[i])));
-                for (feature, z) in self.features.iter_mut().zip(&z) {
-                    feature.x = pose.transform(z);
-                    feature.first = feature.x;
+                self.covariance.change_landmarks(&r, |i| lever(&(r * z[i])));
+                for (landmark, z) in self.landmarks.iter_mut().zip(&z) {
+                    landmark.x = pose.transform(z);
+                    landmark.first = landmark.x;
                 }
             }
         }
@@ -480,7 +481,7 @@ impl State {
 
     /// Removes all features, sets the pose, and restores the prior of the calibration.
     pub fn reset(&mut self, pose: Se2, covariance: &Matrix3<f64>, config: &CalibrationConfig) {
-        self.features.clear();
+        self.landmarks.clear();
         self.waiting.clear();
         self.viewpoints.clear();
         self.marks.clear();

@@ -116,8 +116,8 @@ fn propagate_to(state: &mut State, model: &Model, motion: &Increment, stamp: Sta
     if *motion != Increment::none() {
         propagate(state, motion, &model.filter, rows);
     }
-    for feature in &mut state.features {
-        feature.is_mapped |= stamp.since(feature.last_seen) > MAPPED_AFTER_S;
+    for landmark in &mut state.landmarks {
+        landmark.is_mapped |= stamp.since(landmark.last_seen) > MAPPED_AFTER_S;
     }
 }
 
@@ -204,11 +204,11 @@ fn note(
 /// Records when the features of the matches were seen, and which readings were used.
 fn note_matches(state: &mut State, matches: &[Match], stamp: Stamp, checked_measurements: &mut Vec<Associated>) {
     for m in matches {
-        if let Subject::Feature(i) = m.subject {
-            let feature = &mut state.features[i];
-            feature.last_seen = stamp;
-            feature.measurements = feature.measurements.saturating_add(1);
-            feature.misfits = 0;
+        if let Subject::Landmark(i) = m.subject {
+            let landmark = &mut state.landmarks[i];
+            landmark.last_seen = stamp;
+            landmark.measurements = landmark.measurements.saturating_add(1);
+            landmark.misfits = 0;
         }
         checked_measurements.push(Associated {
             noise_scale: m.noise_scale,

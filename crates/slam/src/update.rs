@@ -154,12 +154,12 @@ pub fn identify(
     for ((a, b), rows) in pairs.iter().zip(work.w.chunks_exact_mut(2 * n)) {
         let (w0, w1) = rows.split_at_mut(n);
         let (c0, c1) = work.columns[..2 * n].split_at_mut(n);
-        state.covariance.copy_feature_columns(*a, w0, w1);
-        state.covariance.copy_feature_columns(*b, c0, c1);
+        state.covariance.copy_landmark_columns(*a, w0, w1);
+        state.covariance.copy_landmark_columns(*b, c0, c1);
         w0.iter_mut().zip(c0).for_each(|(w, c)| *w -= *c);
         w1.iter_mut().zip(c1).for_each(|(w, c)| *w -= *c);
-        let apart =
-            state.features[*b].x - state.features[*a].x + error_of(state, moved_by, *a) - error_of(state, moved_by, *b);
+        let apart = state.landmarks[*b].x - state.landmarks[*a].x + error_of(state, moved_by, *a)
+            - error_of(state, moved_by, *b);
         work.y.extend_from_slice(apart.as_slice());
     }
     work.s.clear();
@@ -248,7 +248,7 @@ pub fn preview(
     // Landmarks that are frozen are not corrected.
     let corrected = if state.is_frozen { 0 } else { matches.len() };
     rests.extend(matches[..corrected].iter().map(|matched| {
-        let Subject::Feature(i) = matched.subject else { return Vector2::zeros() };
+        let Subject::Landmark(i) = matched.subject else { return Vector2::zeros() };
         let row = state.covariance.row_of(i);
         let mut whole = Vector2::zeros();
         for (w, y) in columns() {
@@ -282,16 +282,16 @@ fn noise_of_motion(state: &State, matches: &[Match], noise_rows: &[[f64; 3]], wo
         let (y, rest) = ys.split_at(m.dim);
         ys = rest;
         match m.subject {
-            Subject::Feature(i) if !state.is_frozen => {
+            Subject::Landmark(i) if !state.is_frozen => {
                 let row = state.covariance.row_of(i);
                 let Some([first, second]) = noise_rows.get(row..row + 2) else { continue };
-                let pull = |c: usize| y.iter().enumerate().map(|(d, y)| m.by_feature[(d, c)] * y).sum::<f64>();
+                let pull = |c: usize| y.iter().enumerate().map(|(d, y)| m.by_landmark[(d, c)] * y).sum::<f64>();
                 let (x, y) = (pull(0), pull(1));
                 for (k, sum) in noise.iter_mut().enumerate() {
                     *sum += first[k] * x + second[k] * y;
                 }
             }
-            Subject::Feature(_) | Subject::Pose => {
+            Subject::Landmark(_) | Subject::Pose => {
                 for (row, c) in noise_rows.iter().zip(0..POSE) {
                     let pull = y.iter().enumerate().map(|(d, y)| m.by_pose[(d, c)] * y).sum::<f64>();
                     for (k, sum) in noise.iter_mut().enumerate() {
@@ -309,13 +309,13 @@ pub fn noise_of_motion_by(state: &State, m: &Match, noise_rows: &[[f64; 3]], d: 
     let mut sum = [0.0; 3];
     let mut add = |factor: f64, row: &[f64; 3]| sum.iter_mut().zip(row).for_each(|(to, x)| *to += factor * x);
     match m.subject {
-        Subject::Feature(i) if !state.is_frozen => {
+        Subject::Landmark(i) if !state.is_frozen => {
             let row = state.covariance.row_of(i);
             let Some([first, second]) = noise_rows.get(row..row + 2) else { return sum };
-            add(m.by_feature[(d, 0)], first);
-            add(m.by_feature[(d, 1)], second);
+            add(m.by_landmark[(d, 0)], first);
+            add(m.by_landmark[(d, 1)], second);
         }
-        Subject::Feature(_) | Subject::Pose => {
+        Subject::Landmark(_) | Subject::Pose => {
             noise_rows.iter().zip(0..POSE).for_each(|(row, c)| add(m.by_pose[(d, c)], row));
         }
     }
@@ -342,10 +342,10 @@ fn gather(state: &State, matches: &[Match], work: &mut Workspace) {
         rest = behind;
         let (c0, c1) = columns.split_at_mut(n);
         match m.subject {
-            Subject::Feature(i) => {
-                p.copy_feature_columns(i, c0, c1);
+            Subject::Landmark(i) => {
+                p.copy_landmark_columns(i, c0, c1);
                 for (d, row) in rows.chunks_exact_mut(n).enumerate() {
-                    let (h0, h1) = (m.by_feature[(d, 0)], m.by_feature[(d, 1)]);
+                    let (h0, h1) = (m.by_landmark[(d, 0)], m.by_landmark[(d, 1)]);
                     for ((a, x), y) in row.iter_mut().zip(c0.iter()).zip(c1.iter()) {
                         *a = h0 * x + h1 * y;
                     }
@@ -425,10 +425,10 @@ fn innovation_rows<'s, const D: usize>(
 #[inline]
 fn product<const D: usize>(state: &State, m: &Match, w: &[f64]) -> [f64; D] {
     let mut product = [0.0; D];
-    if let Subject::Feature(i) = m.subject {
+    if let Subject::Landmark(i) = m.subject {
         let at = state.covariance.row_of(i);
         let (x, y) = (w[at], w[at + 1]);
-        product = std::array::from_fn(|k| m.by_feature[(k, 0)] * x + m.by_feature[(k, 1)] * y);
+        product = std::array::from_fn(|k| m.by_landmark[(k, 0)] * x + m.by_landmark[(k, 1)] * y);
     }
     if m.sees_pose {
         let h = &m.by_pose;

@@ -115,7 +115,7 @@ impl Ways {
             let first = self.pairs.len();
             let rival = self.pair_up(state, model, &checked, measurements);
             // Far from everything it is of nothing that is known, which the update sees for itself.
-            self.is_told[place] = self.near.is_empty() && rival > model.gate.new_feature(model.sensors.dim(&checked));
+            self.is_told[place] = self.near.is_empty() && rival > model.gate.new_landmark(model.sensors.dim(&checked));
             let is_clear = match self.near.as_slice() {
                 [] => true,
                 [(only, _)] => only.distance.is_some_and(|own| rival - own > model.gate.known(only.dim)),
@@ -183,12 +183,12 @@ impl Ways {
         let Some(near) = Neighbourhood::of(state, model, checked) else { return rival };
         let dim = model.sensors.dim(checked);
         let gate = model.gate.associated(dim)[0];
-        for (i, feature) in state.features.iter().enumerate() {
-            let is_named = || measurements.iter().any(|o| o.id == Some(feature.id));
-            if feature.is_viewpoint || !near.reaches(state, i) || is_named() {
+        for (i, landmark) in state.landmarks.iter().enumerate() {
+            let is_named = || measurements.iter().any(|o| o.id == Some(landmark.id));
+            if landmark.is_viewpoint || !near.reaches(state, i) || is_named() {
                 continue;
             }
-            let mut candidate = Match::new(Subject::Feature(i), checked);
+            let mut candidate = Match::new(Subject::Landmark(i), checked);
             if !linearize(state, &model.sensors, &mut candidate, model.filter.linearization()) {
                 continue;
             }
@@ -225,7 +225,7 @@ impl Ways {
             if self.is_told[place] {
                 way.measurements.push(*measurement);
             } else if let Some(pair) = self.chosen.iter().find(|pair| self.of[**pair] == place) {
-                let id = Some(state.features[self.pairs[*pair].target].id);
+                let id = Some(state.landmarks[self.pairs[*pair].target].id);
                 way.measurements.push(Measurement { id, ..*measurement });
             }
         }

@@ -87,7 +87,7 @@ pub fn place(state: &State, model: &Model, candidates: &[Match], wide: &mut Wide
     wide.judged = candidates.len();
     let mut measurements = 0;
     for (index, candidate) in candidates.iter().enumerate() {
-        let Subject::Feature(i) = candidate.subject else { continue };
+        let Subject::Landmark(i) = candidate.subject else { continue };
         if wide.measurements.len() == ENOUGH {
             wide.judged = index;
             break;
@@ -100,7 +100,7 @@ pub fn place(state: &State, model: &Model, candidates: &[Match], wide: &mut Wide
         let z = state.in_robot(i);
         let bend = bend(&z, &state.relative_covariance(i));
         let bend = if state.coordinates == Coordinates::Robot { bend } else { state.pose.rotation() * bend };
-        if exceeds_noise(&(candidate.by_feature * bend), &candidate.stated_noise(), candidate.dim) {
+        if exceeds_noise(&(candidate.by_landmark * bend), &candidate.stated_noise(), candidate.dim) {
             wide.candidates.push(index);
             wide.measurements.push((z, candidate.measurement));
         }
@@ -114,7 +114,7 @@ pub fn place(state: &State, model: &Model, candidates: &[Match], wide: &mut Wide
     let place = find(state, &model.sensors, candidates, wide);
     // A range that was vague and may still be is the feature's own, from whichever side it is seen.
     let is_own = |index: &usize| match candidates[*index].subject {
-        Subject::Feature(i) => state.features[i].is_relinearized(),
+        Subject::Landmark(i) => state.landmarks[i].is_relinearized(),
         Subject::Pose => true,
     };
     let are_own = wide.candidates.len() < measurements && wide.candidates.iter().all(is_own);
@@ -131,9 +131,9 @@ pub fn place(state: &State, model: &Model, candidates: &[Match], wide: &mut Wide
 fn leave_out_loners(state: &State, candidates: &[Match], wide: &mut Wide) {
     let is_part = |index: usize| {
         let matched = &candidates[index];
-        let Subject::Feature(i) = matched.subject else { return false };
+        let Subject::Landmark(i) = matched.subject else { return false };
         let mut first: Option<Vector2<f64>> = None;
-        (0..state.features.len()).filter(|k| *k != i && !state.features[*k].is_viewpoint).any(|k| {
+        (0..state.landmarks.len()).filter(|k| *k != i && !state.landmarks[*k].is_viewpoint).any(|k| {
             let Some((along, variance)) = distance_variance(state, i, k) else { return false };
             let is_known = variance <= 2.0 * AGREES * variance_along(matched, &along);
             is_known && skew(first.get_or_insert(along)).dot(&along).abs() > ACROSS
@@ -205,7 +205,7 @@ fn find(state: &State, sensors: &Sensors, candidates: &[Match], wide: &mut Wide)
         if let Some(direction) = seen.try_normalize(1e-9) {
             is_across |= skew(first.get_or_insert(direction)).dot(&direction).abs() > ACROSS;
         }
-        if let Subject::Feature(i) = candidates[*index].subject {
+        if let Subject::Landmark(i) = candidates[*index].subject {
             wide.members.push(i);
         }
         let linear = here.by_landmark * (self::by_motion(z) * shift);
@@ -249,7 +249,7 @@ fn contradicting(
         distance.is_none_or(|distance| distance > AGREES * candidates[index].dim as f64)
     };
     let of_narrow = |index: &usize| match candidates[*index].subject {
-        Subject::Feature(i) => {
+        Subject::Landmark(i) => {
             let z = state.in_robot(i);
             is_beside(*index) && is_wrong(*index, &motion.transform_back(&z)) && !is_wrong(*index, &z)
         }
@@ -277,8 +277,8 @@ fn keep_one_part(state: &State, candidates: &[Match], wide: &mut Wide) -> Vec<us
 
 /// The direction from one feature to another, in the coordinates of the state, and the variance of their distance, m².
 pub fn distance_variance(state: &State, i: usize, k: usize) -> Option<(Vector2<f64>, f64)> {
-    let along = (state.features[i].x - state.features[k].x).try_normalize(1e-9)?;
-    let block = |i: usize, k: usize| along.dot(&(state.covariance.feature_block(i, k) * along));
+    let along = (state.landmarks[i].x - state.landmarks[k].x).try_normalize(1e-9)?;
+    let block = |i: usize, k: usize| along.dot(&(state.covariance.landmark_block(i, k) * along));
     Some((along, block(i, i) + block(k, k) - 2.0 * block(i, k)))
 }
 
@@ -286,14 +286,14 @@ pub fn distance_variance(state: &State, i: usize, k: usize) -> Option<(Vector2<f
 /// not depend on where the robot is.
 fn distance_is_known(state: &State, candidates: &[Match], one: usize, other: usize) -> bool {
     let (one, other) = (&candidates[one], &candidates[other]);
-    let (Subject::Feature(i), Subject::Feature(k)) = (one.subject, other.subject) else { return false };
+    let (Subject::Landmark(i), Subject::Landmark(k)) = (one.subject, other.subject) else { return false };
     let Some((along, variance)) = distance_variance(state, i, k) else { return false };
     variance <= AGREES * (variance_along(one, &along) + variance_along(other, &along))
 }
 
 /// The variance, m², with which a reading tells where its feature is along a direction; infinite where it does not.
 fn variance_along(matched: &Match, along: &Vector2<f64>) -> f64 {
-    let change = matched.by_feature * along;
+    let change = matched.by_landmark * along;
     mahalanobis_squared(&change, &matched.stated_noise(), matched.dim)
         .map_or(f64::INFINITY, |information| 1.0 / information)
 }

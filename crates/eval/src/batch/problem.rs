@@ -103,7 +103,7 @@ impl Problem {
                 let measurement = traced.measurement.with_variance(scale);
                 let sight = |landmark| Sight { pose: poses.len(), landmark, measurement };
                 let is_used = traced.role != Role::Gated || settings.loss != Loss::Squares;
-                let Subject::Feature((feature, position)) = traced.subject else {
+                let Subject::Landmark((feature, position)) = traced.subject else {
                     sights.extend(is_used.then(|| sight(None)));
                     continue;
                 };
@@ -296,7 +296,7 @@ fn settled(trace: &Trace) -> HashSet<(u32, usize)> {
     let mut lives: HashMap<u32, (usize, bool)> = HashMap::new();
     let mut settled = HashSet::new();
     for traced in trace.steps.iter().flat_map(|step| &step.measurements) {
-        let Subject::Feature((id, _)) = traced.subject else { continue };
+        let Subject::Landmark((id, _)) = traced.subject else { continue };
         match traced.role {
             Role::First => {
                 let life = lives.entry(id).and_modify(|(life, _)| *life += 1).or_insert((0, false));

@@ -115,7 +115,7 @@ fn in_one_map(trace: &mut Trace, run: &Run) {
     for (step, estimate) in trace.steps.iter_mut().zip(&run.estimates[first..]) {
         step.pose = estimate.pose;
         step.measurements.retain_mut(|traced| {
-            let Subject::Feature((id, place)) = &mut traced.subject else { return true };
+            let Subject::Landmark((id, place)) = &mut traced.subject else { return true };
             let Some(known) = places.get(id) else { return false };
             *place = *known;
             if matches!(traced.role, Role::First | Role::Again) {

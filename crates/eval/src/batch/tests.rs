@@ -113,7 +113,7 @@ fn the_gradient_is_that_of_the_cost() {
         let mut trace = traced(&recording);
         for checked in trace.steps.iter_mut().flat_map(|step| &mut step.measurements) {
             let is_known = |id: u32| map.landmarks.iter().any(|known| known.id == id);
-            if let (Role::First, Subject::Feature((id, _))) = (checked.role, checked.subject)
+            if let (Role::First, Subject::Landmark((id, _))) = (checked.role, checked.subject)
                 && is_known(id)
             {
                 checked.role = Role::Again;

@@ -158,7 +158,7 @@ fn the_batch_estimate_runs_beside_filters_and_is_nearer_to_the_truth() {
 /// Where ranges are vague when features are new, what sets the default apart is that it takes the last clouds in
 /// again: then its error is the batch estimate's, run by run. Filters that do not are several times as far from it.
 #[test]
-fn clouds_that_are_linearized_again_bring_the_default_to_the_batch_estimate() {
+fn scans_that_are_linearized_again_bring_the_default_to_the_batch_estimate() {
     let mut scenario = Scenario::named("thesis-circle-10hz-low-q4").unwrap();
     scenario.trajectory.laps = 0.25;
     let filters = ["batch", "default", "iterated", "anchored"].map(str::to_owned).into();

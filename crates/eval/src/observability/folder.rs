@@ -86,7 +86,7 @@ fn in_windows(report: &Report) -> Figure {
     };
     Figure {
         file: "windows".into(),
-        title: format!("What {} clouds say of the heading: {}", report.clouds, report.source),
+        title: format!("What {} clouds say of the heading: {}", report.scans, report.source),
         x_label: "time [s]".into(),
         y_label: "information about the heading [1/rad²]".into(),
         y_log: true,

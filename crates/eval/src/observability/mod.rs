@@ -76,11 +76,11 @@ fn observability_matrix(steps: &[LinearizedStep], features: &[u32]) -> DMatrix<f
     let mut rows = Vec::new();
     for step in steps {
         of_pose = step.pose_transition * of_pose;
-        of_features = step.feature_transition * of_features;
+        of_features = step.landmark_transition * of_features;
         for measurement in &step.measurements {
             let Some(whitened) = Whitened::new(measurement) else { continue };
             let at = match measurement.subject {
-                Subject::Feature(id) => match column.get(&id) {
+                Subject::Landmark(id) => match column.get(&id) {
                     Some(at) => Some(*at),
                     None => continue,
                 },
@@ -117,37 +117,37 @@ impl Whitened {
         let factor = noise.cholesky()?.l();
         Some(Self {
             by_pose: factor.solve_lower_triangular(&measurement.by_pose)?,
-            by_feature: factor.solve_lower_triangular(&measurement.by_feature)?,
+            by_feature: factor.solve_lower_triangular(&measurement.by_landmark)?,
         })
     }
 }
 
 /// The features that are in the state after every one of `steps`, were there `before` them, and are read.
 fn lasting(before: &LinearizedStep, steps: &[LinearizedStep]) -> Vec<u32> {
-    let mut ids: BTreeSet<u32> = before.features.iter().copied().collect();
+    let mut ids: BTreeSet<u32> = before.landmarks.iter().copied().collect();
     let mut read = BTreeSet::new();
     for step in steps {
-        let now: BTreeSet<u32> = step.features.iter().copied().collect();
+        let now: BTreeSet<u32> = step.landmarks.iter().copied().collect();
         let begun: BTreeSet<u32> = step.begun.iter().map(|(id, _)| *id).collect();
         ids.retain(|id| now.contains(id) && !begun.contains(id));
         read.extend(step.measurements.iter().filter_map(|measurement| match measurement.subject {
-            Subject::Feature(id) => Some(id),
+            Subject::Landmark(id) => Some(id),
             Subject::Pose => None,
         }));
     }
     ids.intersection(&read).copied().collect()
 }
 
-/// The windows of `clouds` clouds each that lie one behind the other; those in which no feature lasts are left out.
-pub fn windows(steps: &[LinearizedStep], clouds: usize) -> Vec<Window> {
-    let clouds = clouds.max(1);
+/// The windows of `scans` clouds each that lie one behind the other; those in which no feature lasts are left out.
+pub fn windows(steps: &[LinearizedStep], scans: usize) -> Vec<Window> {
+    let scans = scans.max(1);
     let window = |first: usize| {
-        let (before, rest) = (&steps[first], &steps[first + 1..=first + clouds]);
+        let (before, rest) = (&steps[first], &steps[first + 1..=first + scans]);
         let features = lasting(before, rest);
         let matrix = observability_matrix(rest, &features);
         (!features.is_empty()).then(|| analyse(&matrix, rest.last().map_or(before.stamp, |step| step.stamp)))
     };
-    (0..steps.len().saturating_sub(clouds)).step_by(clouds).filter_map(window).collect()
+    (0..steps.len().saturating_sub(scans)).step_by(scans).filter_map(window).collect()
 }
 
 fn analyse(matrix: &DMatrix<f64>, stamp: Stamp) -> Window {
@@ -195,12 +195,12 @@ pub fn invented(steps: &[LinearizedStep], coordinates: Coordinates, start: &Se2)
     let mut add = |step: &LinearizedStep| {
         pose = step.pose_transition * pose;
         for direction in features.values_mut() {
-            *direction = step.feature_transition * *direction;
+            *direction = step.landmark_transition * *direction;
         }
         for measurement in &step.measurements {
             let Some(whitened) = Whitened::new(measurement) else { continue };
             let of_feature = match measurement.subject {
-                Subject::Feature(id) => match features.get(&id) {
+                Subject::Landmark(id) => match features.get(&id) {
                     Some(direction) => whitened.by_feature * direction,
                     None => continue,
                 },
@@ -213,7 +213,7 @@ pub fn invented(steps: &[LinearizedStep], coordinates: Coordinates, start: &Se2)
                 information += row.transpose() * row;
             }
         }
-        let known: BTreeSet<u32> = step.features.iter().copied().collect();
+        let known: BTreeSet<u32> = step.landmarks.iter().copied().collect();
         features.retain(|id, _| known.contains(id));
         for (id, by_pose) in &step.begun {
             features.insert(*id, by_pose * pose);

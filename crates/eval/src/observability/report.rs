@@ -12,7 +12,8 @@ pub struct Report {
     /// Where the input came from.
     pub source: String,
     /// Clouds of a window.
-    pub clouds: usize,
+    #[serde(rename = "clouds")]
+    pub scans: usize,
     /// By filter, in the order they were asked for.
     pub filters: Vec<FilterReport>,
 }
@@ -106,7 +107,7 @@ pub fn to_text(report: &Report) -> String {
          the standard\ndeviation that it would leave: in windows of which the start is unknown, and from the start of \
          the run to its end.\n",
         report.source,
-        report.clouds,
+        report.scans,
         table(&rows)
     )
 }

@@ -28,14 +28,14 @@ pub enum ObservabilityError {
     KnownMap,
 }
 
-/// Runs a filter over a recording and looks at the Jacobians that it used, in windows of `clouds` clouds.
+/// Runs a filter over a recording and looks at the Jacobians that it used, in windows of `scans` clouds.
 ///
 /// # Errors
 /// A configuration that cannot be used, or a map that is known.
 pub fn observe<'a>(
     study: &Study,
     inputs: impl IntoIterator<Item = &'a Input>,
-    clouds: usize,
+    scans: usize,
 ) -> Result<Observed, ObservabilityError> {
     let config = study.config();
     if config.map.mode != MapMode::Mapping {
@@ -51,7 +51,7 @@ pub fn observe<'a>(
     let steps = session.slam.linearization();
     Ok(Observed {
         filter: study.filter.clone(),
-        windows: windows(steps, clouds),
+        windows: windows(steps, scans),
         invented: invented(steps, filter.coordinates(), &config.initial.pose()),
     })
 }

@@ -20,12 +20,12 @@ fn step(from: &Vector2<f64>, to: &Se2, places: &[Vector2<f64>]) -> LinearizedSte
         let mut by_feature = Matrix3x2::zeros();
         by_feature.fixed_view_mut::<2, 2>(0, 0).copy_from(&back);
         let noise = Matrix3::identity() * 1e-2;
-        LinearizedMeasurement { subject: Subject::Feature(id), dim: 2, by_pose, by_feature, noise }
+        LinearizedMeasurement { subject: Subject::Landmark(id), dim: 2, by_pose, by_landmark: by_feature, noise }
     });
     LinearizedStep {
         pose_transition: Matrix3::new(1.0, 0.0, lever.x, 0.0, 1.0, lever.y, 0.0, 0.0, 1.0),
         measurements: measurements.collect(),
-        features: (0..places.len() as u32).collect(),
+        landmarks: (0..places.len() as u32).collect(),
         ..LinearizedStep::default()
     }
 }
@@ -142,7 +142,7 @@ fn a_known_map_is_refused_and_a_report_is_written() {
         let study = Study { filter: filter.into(), ..study.clone() };
         FilterReport::new(observe(&study, &recording.inputs, 5).unwrap())
     });
-    let report = Report { source: "circle".into(), clouds: 5, filters: filters.into() };
+    let report = Report { source: "circle".into(), scans: 5, filters: filters.into() };
     let text = to_text(&report);
     assert!(text.contains("reduced") && text.contains("nothing") && text.contains("rad"), "{text}");
     let folder = tempfile::tempdir().unwrap();

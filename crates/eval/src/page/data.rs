@@ -279,17 +279,17 @@ impl Measurements {
     fn new(run: &Run, kept: &[usize], most: usize, time: &dyn Fn(Stamp) -> f64) -> Self {
         let mut measurements = Self::default();
         let Some(timeline) = &run.timeline else { return measurements };
-        let clouds = &timeline.measurements.kept;
+        let scans = &timeline.measurements.kept;
         let mut chosen: Vec<usize> = kept
             .iter()
-            .filter_map(|&step| clouds.partition_point(|(s, _)| *s <= run.estimates[step].stamp).checked_sub(1))
+            .filter_map(|&step| scans.partition_point(|(s, _)| *s <= run.estimates[step].stamp).checked_sub(1))
             .collect();
         chosen.dedup();
-        let total: usize = chosen.iter().map(|&cloud| clouds[cloud].1.len()).sum();
+        let total: usize = chosen.iter().map(|&scan| scans[scan].1.len()).sum();
         let every = total.div_ceil(most.max(1)).max(1);
         // The estimates and the clouds are both in the order of time.
         let mut estimates = run.estimates.iter();
-        for (stamp, seen) in chosen.iter().step_by(every).map(|&cloud| &clouds[cloud]) {
+        for (stamp, seen) in chosen.iter().step_by(every).map(|&scan| &scans[scan]) {
             let Some(estimate) = estimates.by_ref().find(|estimate| estimate.stamp >= *stamp) else { break };
             measurements.t.push(time(*stamp));
             measurements.start.push(measurements.x.len());

@@ -28,7 +28,7 @@ pub struct Run {
     /// Time of each step, µs: the odometry since the last step, and the step itself. Empty where it was not measured.
     pub step_us: Vec<f64>,
     /// What the readings of each cloud were taken for; empty where it was not asked for.
-    pub matches: Vec<CloudMatches>,
+    pub matches: Vec<ScanMatches>,
     /// Landmarks that turned out to be one, in the order of the merges: the identity that is gone, and the one that was
     /// kept. Empty where matches are not kept.
     pub merged: Vec<(u32, u32)>,
@@ -91,7 +91,7 @@ pub struct Estimate {
 
 /// What the readings of a cloud were taken for.
 #[derive(Clone, Debug, PartialEq)]
-pub struct CloudMatches {
+pub struct ScanMatches {
     /// When.
     pub stamp: Stamp,
     /// Those that were associated at all.

@@ -1,7 +1,7 @@
 //! A filter at work, of which a run keeps what comes out.
 
 use super::nothing_used::Given;
-use super::result::{CloudMatches, Estimate, MatchedMeasurement, Motions, Run, RunError, StartBelief, Update};
+use super::result::{Estimate, MatchedMeasurement, Motions, Run, RunError, ScanMatches, StartBelief, Update};
 use crate::timeline::Timeline;
 use lienav_io::map_file::MapFile;
 use lienav_io::recording::Input;
@@ -23,7 +23,7 @@ pub struct Session {
     step_us: Vec<f64>,
     since_last_step_us: f64,
     /// What the readings were taken for, where it is asked for.
-    matches: Option<Vec<CloudMatches>>,
+    matches: Option<Vec<ScanMatches>>,
     merged: Vec<(u32, u32)>,
     timeline: Option<Timeline>,
     motions: Motions,
@@ -101,16 +101,16 @@ impl Session {
 
     /// Takes in the next input and every step that is due then. What the filter refuses it counts itself.
     pub fn feed(&mut self, input: &Input) {
-        if let Input::Scan(cloud) = input
-            && !self.kinds.contains(&cloud.kind)
+        if let Input::Scan(scan) = input
+            && !self.kinds.contains(&scan.kind)
         {
-            self.kinds.push(cloud.kind);
+            self.kinds.push(scan.kind);
         }
         self.given.add(input);
         self.timed(|slam| match input {
             Input::Odometry(odometry) => slam.odometry(odometry),
             Input::Imu(imu) => slam.imu(imu),
-            Input::Scan(cloud) => slam.features(cloud.stamp, cloud.kind, &cloud.measurements),
+            Input::Scan(scan) => slam.features(scan.stamp, scan.kind, &scan.measurements),
         });
         self.collect_steps();
     }
@@ -140,8 +140,8 @@ impl Session {
         let invalid = (invalid > 0).then(|| {
             format!("the covariance was not positive semidefinite, {invalid} times: the filter was reinitialized")
         });
-        let late = (slam.late_clouds() > 0)
-            .then(|| format!("{} clouds came late, and were taken in by going back", slam.late_clouds()));
+        let late = (slam.late_scans() > 0)
+            .then(|| format!("{} clouds came late, and were taken in by going back", slam.late_scans()));
         let full = self.full_map();
         let free = slam.config().free_scale(self.kinds.iter().copied()).map(str::to_owned);
         let calibration = match &self.parts {
@@ -235,7 +235,7 @@ impl Session {
             let step = self.joined(step);
             self.estimates.push(Estimate::from(&step));
             if let Some(matches) = &mut self.matches {
-                matches.push(CloudMatches { stamp: step.estimate.stamp, measurements: last_matches(&self.slam) });
+                matches.push(ScanMatches { stamp: step.estimate.stamp, measurements: last_matches(&self.slam) });
                 self.merged.retain(|merge| !self.slam.split_landmarks().contains(merge));
                 self.merged.extend_from_slice(self.slam.merged_landmarks());
                 self.merged.extend_from_slice(self.parts.as_ref().map_or(&[], Parts::merged_landmarks));
@@ -294,7 +294,7 @@ fn last_matches(slam: &Slam) -> Vec<MatchedMeasurement> {
     let checked_measurements =
         slam.trace().and_then(|trace| trace.steps.last()).map(|step| step.measurements.as_slice());
     let matched = |traced: &lienav_slam::TracedMeasurement| match traced.subject {
-        Subject::Feature((landmark, _)) => {
+        Subject::Landmark((landmark, _)) => {
             Some(MatchedMeasurement { value: *traced.measurement.value(), landmark, role: traced.role })
         }
         Subject::Pose => None,

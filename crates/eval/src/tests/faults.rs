@@ -102,7 +102,7 @@ pub(super) fn restamped(input: &Input, stamp: Stamp) -> Input {
     match &mut copy {
         Input::Odometry(odometry) => odometry.stamp = stamp,
         Input::Imu(imu) => imu.stamp = stamp,
-        Input::Scan(cloud) => cloud.stamp = stamp,
+        Input::Scan(scan) => scan.stamp = stamp,
     }
     copy
 }

@@ -72,18 +72,18 @@ fn start(
                     }
                 }
             }
-            Input::Scan(cloud) => {
+            Input::Scan(scan) => {
                 let nameless: Vec<Measurement> =
-                    cloud.measurements.iter().map(|seen| Measurement { id: None, ..*seen }).collect();
-                let refused = search.observe(cloud.kind, &nameless);
+                    scan.measurements.iter().map(|seen| Measurement { id: None, ..*seen }).collect();
+                let refused = search.observe(scan.kind, &nameless);
                 assert_eq!(refused.total(), 0);
                 outcome.last = search.verdict();
-                if let (Verdict::Found(found), Some(pose)) = (outcome.last, truth.at(cloud.stamp)) {
+                if let (Verdict::Found(found), Some(pose)) = (outcome.last, truth.at(scan.stamp)) {
                     let turn = wrap_angle(found.pose.theta - pose.theta);
                     let error = (found.pose.p - pose.p).push(turn);
                     let is_right = error.xy().norm() < 0.5 && turn.abs() < 0.2;
                     outcome.nees = error.dot(&(found.covariance.try_inverse().unwrap() * error));
-                    outcome.found = Some((found, is_right, cloud.stamp.since(begin), driven));
+                    outcome.found = Some((found, is_right, scan.stamp.since(begin), driven));
                     break;
                 }
             }

@@ -92,8 +92,8 @@ fn run_in(scene: &Scenario, fault: Fault, filter: &str, watched_s: f64) -> Vec<(
         let shift = if is_after { shift_s } else { 0.0 };
         frame.odometry.stamp = frame.odometry.stamp - shift;
         let _ = slam.odometry(&frame.odometry);
-        if let Some(cloud) = &frame.features {
-            let _ = slam.features(cloud.stamp - shift, cloud.kind, &cloud.measurements);
+        if let Some(scan) = &frame.features {
+            let _ = slam.features(scan.stamp - shift, scan.kind, &scan.measurements);
         }
         while let Some(step) = slam.poll() {
             if !is_after {
@@ -166,7 +166,7 @@ fn assert_honest(fault: Fault, filter: &str, from_s: f64) {
 }
 
 #[test]
-fn after_a_gap_the_default_claims_what_it_is_worth_with_the_first_cloud() {
+fn after_a_gap_the_default_claims_what_it_is_worth_with_the_first_scan() {
     [1.0, 6.0, 30.0].into_iter().for_each(|lost_s| assert_honest(Fault::Gap(lost_s), "default", 0.0));
 }
 

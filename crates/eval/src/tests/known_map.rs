@@ -42,8 +42,8 @@ fn mrclam(dataset: u32, robot: u32) -> Option<(Recording, Config)> {
 fn without_identities(recording: &Recording) -> Recording {
     let mut recording = recording.clone();
     for input in &mut recording.inputs {
-        if let Input::Scan(cloud) = input {
-            cloud.measurements.iter_mut().for_each(|measurement| measurement.id = None);
+        if let Input::Scan(scan) = input {
+            scan.measurements.iter_mut().for_each(|measurement| measurement.id = None);
         }
     }
     recording

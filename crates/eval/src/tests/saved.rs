@@ -10,7 +10,7 @@ fn feed(slam: &mut Slam, input: &Input) -> Vec<Step> {
     let _counted = match input {
         Input::Odometry(odometry) => slam.odometry(odometry),
         Input::Imu(imu) => slam.imu(imu),
-        Input::Scan(cloud) => slam.features(cloud.stamp, cloud.kind, &cloud.measurements),
+        Input::Scan(scan) => slam.features(scan.stamp, scan.kind, &scan.measurements),
     };
     std::iter::from_fn(|| slam.poll()).collect()
 }

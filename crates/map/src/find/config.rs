@@ -17,7 +17,7 @@ pub struct FinderConfig {
     /// A pose is found if it has all of the probability but this.
     pub doubt: f64,
     /// For so many clouds in a row.
-    pub clouds: u32,
+    pub scans: u32,
     /// With so many landmarks, if they have no identity.
     pub landmarks: usize,
     /// The most hypotheses that are kept.
@@ -35,7 +35,7 @@ impl Default for FinderConfig {
             unmapped: 0.1,
             repeating: 0.2,
             doubt: 1e-3,
-            clouds: 5,
+            scans: 5,
             landmarks: 4,
             max_hypotheses: 96,
             max_sightings: 40,

@@ -334,7 +334,7 @@ impl Evidence<'_> {
             }
             let chance = self.detection.at(&from.transform_back(&self.index.landmark(k).position));
             if chance > 0.0 {
-                let unseen = HIDDEN + (1.0 - HIDDEN) * (1.0 - chance).powi(view.clouds.min(1000) as i32);
+                let unseen = HIDDEN + (1.0 - HIDDEN) * (1.0 - chance).powi(view.scans.min(1000) as i32);
                 missing.push((k, unseen.ln()));
             }
         });

@@ -443,7 +443,7 @@ impl Finder {
             (Some(best), Some(candidate)) if is_certain => {
                 let is_named = best.named >= 2;
                 let is_proven = best.matches.len() >= self.config.landmarks
-                    && self.certain >= self.config.clouds
+                    && self.certain >= self.config.scans
                     && self.sweeps >= SWEEPS;
                 if is_named || is_proven { Verdict::Found(*candidate) } else { Verdict::Searching }
             }

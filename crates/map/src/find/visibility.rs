@@ -106,7 +106,7 @@ pub struct View {
     /// From where, in the base frame of now.
     pub pose: Se2,
     /// How many clouds.
-    pub clouds: u32,
+    pub scans: u32,
     /// Beyond this readings were left out, m.
     pub horizon_m: f64,
 }
@@ -126,10 +126,10 @@ impl Views {
     pub fn add(&mut self, horizon_m: f64) {
         match self.0.back_mut() {
             Some(view) if view.pose.p.norm() < APART_M && view.pose.theta.abs() < APART_RAD => {
-                view.clouds += 1;
+                view.scans += 1;
                 view.horizon_m = view.horizon_m.min(horizon_m);
             }
-            _ => self.0.push_back(View { pose: Se2::identity(), clouds: 1, horizon_m }),
+            _ => self.0.push_back(View { pose: Se2::identity(), scans: 1, horizon_m }),
         }
     }
 

@@ -1,7 +1,7 @@
 //! The end of a part, and the beginning of the next one.
 
 use super::landmark::{Begun, Seen};
-use super::{Goes, Parts, RECENT_CLOUDS};
+use super::{Goes, Parts, RECENT_SCANS};
 use crate::outside::Outside;
 use crate::part::{Gaussian, Part};
 use crate::problem::Placed;
@@ -39,7 +39,7 @@ impl Parts {
             number.is_some_and(|number| self.seen[*number].first_part + 2 < self.problem.closed)
         };
         let goes_on = goes == Goes::On && (self.problem.parts.len() < FREE_PARTS || !chosen.iter().all(is_old));
-        let last = self.recent.len().saturating_sub(RECENT_CLOUDS);
+        let last = self.recent.len().saturating_sub(RECENT_SCANS);
         let since = self.recent.get(last).copied().filter(|_| goes_on);
         let stays = |k: &usize| since.is_some_and(|since| local.last_seen(chosen[*k]) >= since);
         let kept: Vec<usize> = (0..chosen.len()).filter(stays).collect();

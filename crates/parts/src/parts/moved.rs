@@ -38,7 +38,7 @@ impl Parts {
         self.end_here(slam).ok_or(DropReason::NotInParts)?;
         slam.set_pose(pose, covariance)?;
         self.begin_with_nothing(slam);
-        self.opened_at = self.clouds;
+        self.opened_at = self.scans;
         match slam.config().map.mode {
             MapMode::Extend => self.go_on_at(pose, covariance, 1.0).ok_or(DropReason::NotInParts)?,
             MapMode::Mapping | MapMode::Localization => {
@@ -67,7 +67,7 @@ impl Parts {
             return Err(RelocalizeError::NotClosed);
         }
         self.begin_with_nothing(slam);
-        self.opened_at = self.clouds;
+        self.opened_at = self.scans;
         Ok(())
     }
 
@@ -85,7 +85,7 @@ impl Parts {
         self.begun.clear();
         self.recent.clear();
         (self.tie, self.elsewhere_since, self.heard_at) = (Tie::default(), None, None);
-        self.opened_at = self.clouds;
+        self.opened_at = self.scans;
         let initial = slam.config().initial.clone();
         if initial.mode == StartMode::Unknown && self.relocalize(slam).is_ok() {
             // The solution in force is shown until the robot is found, and nothing is closed until then.
@@ -100,7 +100,7 @@ impl Parts {
     /// The robot was searched for, and is at this pose, with the covariance of (x, y, θ). The filter has begun another
     /// part there.
     pub(super) fn begin_where_found(&mut self, pose: Se2, covariance: &Matrix3<f64>) {
-        self.opened_at = self.clouds;
+        self.opened_at = self.scans;
         // A covariance that is none leaves the robot at the end of the last part, which readings contradict.
         if self.go_on_at(pose, covariance, SEARCHED).is_some() {
             self.solve_anew();
@@ -145,7 +145,7 @@ impl Parts {
         (self.problem, self.near) = (empty(&self.start), Near::start(&self.start));
         let is_closed = slam.local().is_some_and(|local| self.close(&local, Goes::Nowhere));
         if is_closed {
-            self.opened_at = self.clouds;
+            self.opened_at = self.scans;
             self.begin_with_nothing(slam);
         } else {
             self.forget(slam);

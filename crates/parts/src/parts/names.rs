@@ -10,7 +10,7 @@ use lienav_slam::identity::{NEAR_M2, are_one};
 use std::collections::HashSet;
 
 /// Landmarks without identity are looked for every so many clouds.
-const RECOGNISE_CLOUDS: u64 = 2;
+const RECOGNISE_SCANS: u64 = 2;
 /// When a part is closed, so often at most.
 const LAST_LOOKS: usize = 8;
 /// So many landmarks are looked at for others at the same place.
@@ -27,7 +27,7 @@ impl Parts {
 
     /// Looks for landmarks without identity among those of the closed parts.
     pub(super) fn recognise(&mut self, local: &LocalMap<'_>, stamp: Stamp) {
-        if !self.clouds.is_multiple_of(RECOGNISE_CLOUDS) {
+        if !self.scans.is_multiple_of(RECOGNISE_SCANS) {
             return;
         }
         self.sweep(local);

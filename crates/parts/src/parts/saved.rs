@@ -157,7 +157,7 @@ impl Parts {
         self.numbers = current.map(|(number, landmark)| (landmark.seen.id, number)).collect();
         (self.status.parts, self.status.landmarks) = (problem.closed, self.seen.len());
         self.problem = problem;
-        (self.begun_at, self.opened_at, self.asked_at) = (self.clouds, self.clouds, self.clouds);
+        (self.begun_at, self.opened_at, self.asked_at) = (self.scans, self.scans, self.scans);
         self.take_solution(solution);
         self.put_near(near);
         if is_searched_for {

@@ -8,7 +8,7 @@ use lienav_slam::Slam;
 use std::sync::Arc;
 
 /// Clouds from the beginning of a solution until it is in force, and one more for each ten parts.
-const SOLVE_CLOUDS: u64 = 10;
+const SOLVE_SCANS: u64 = 10;
 
 /// A part that others were made one with has so many times the landmarks of a part, at most.
 const MERGED: usize = 2;
@@ -16,8 +16,8 @@ const MERGED: usize = 2;
 impl Parts {
     /// Begins a solution of all parts that are closed.
     pub(super) fn solve(&mut self) {
-        self.begun_at = self.clouds;
-        let due = self.clouds + SOLVE_CLOUDS + self.problem.parts.len() as u64 / 10;
+        self.begun_at = self.scans;
+        let due = self.scans + SOLVE_SCANS + self.problem.parts.len() as u64 / 10;
         let most = MERGED * self.local_features;
         // The solution before the one in force has to be gone before there is a third.
         let old = self.old.take();
@@ -86,7 +86,7 @@ impl Parts {
         (self.status.solved_parts, self.status.iterations) = (solution.closed, solution.iterations);
         self.status.kept = self.problem.parts.len();
         (self.status.cost, self.status.factor_entries) = (solution.cost, solution.entries());
-        self.status.age_clouds = self.clouds - self.begun_at;
+        self.status.age_scans = self.scans - self.begun_at;
         let solution = self.solution.replace(Arc::new(solution));
         self.old = Some(Old { _solution: solution, _problem: (parts, bases, landmarks) });
         // What is near is asked for again at the next step.

@@ -44,7 +44,7 @@ impl Parts {
         let turn = robot.rotation();
         known.extend((0..local.len()).filter(is_new).map(|i| {
             let position = from_part.transform(&local.place(i));
-            let seen = turn * local.of_features(i, i) * turn.transpose();
+            let seen = turn * local.of_landmarks(i, i) * turn.transpose();
             let (last_seen, measurements) = (local.last_seen(i), local.measurements(i));
             Landmark { id: local.id(i), position, covariance: carried(&position) + seen, last_seen, measurements }
         }));

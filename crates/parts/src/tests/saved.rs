@@ -86,7 +86,7 @@ fn a_robot_goes_on_with_the_parts_that_it_saved() {
         let through = plain.drive(128.0);
         // Of the steps in which nothing but the restart differs: the robot is as sure, after a moment.
         let (last, same) = (steps.last().unwrap(), through.last().unwrap());
-        assert_eq!(last.0.features, POSTS, "no post is a new one");
+        assert_eq!(last.0.landmarks, POSTS, "no post is a new one");
         let ratio = last.0.estimate.covariance.trace() / same.0.estimate.covariance.trace();
         assert!((0.98..1.1).contains(&ratio), "seed {seed}: {ratio}");
         // And as right: they differ by the one step that the robot stood still.
@@ -169,7 +169,7 @@ fn a_survey_is_gone_on_with_in_parts() {
         robot.parts.take_map(&mut robot.slam, &map).unwrap();
         let steps = robot.drive(60.0);
         sum += mean_nees(&steps) / 4.0;
-        assert_eq!(steps.last().unwrap().0.features, POSTS);
+        assert_eq!(steps.last().unwrap().0.landmarks, POSTS);
         // It is as well known as the map is.
         let std = steps.last().unwrap().0.estimate.covariance.fixed_view::<2, 2>(0, 0).trace().sqrt();
         let least = if is_joint { shift } else { 0.0 };
@@ -207,7 +207,7 @@ fn a_pose_from_outside_moves_the_map_with_it() {
     let last = steps.last().unwrap();
     let expected = carried(last.1);
     assert!((last.0.estimate.pose.p - expected.p).norm() < 0.4, "{:?} {expected:?}", last.0.estimate.pose);
-    assert_eq!(last.0.features, POSTS);
+    assert_eq!(last.0.landmarks, POSTS);
     // Driving tells nothing of where the map lies.
     let first = robot.parts.landmarks()[0].covariance.trace();
     assert!(first > 0.2, "{first}");
@@ -234,7 +234,7 @@ fn a_flood_of_poses_leaves_one_way() {
     }
     assert_eq!(parts(&robot), before);
     let steps = robot.drive(100.0);
-    assert!(mean_nees(&steps) < 6.0 && steps.last().unwrap().0.features == POSTS, "{}", mean_nees(&steps));
+    assert!(mean_nees(&steps) < 6.0 && steps.last().unwrap().0.landmarks == POSTS, "{}", mean_nees(&steps));
     assert_eq!(robot.parts.status().failed, 0);
 }
 
@@ -284,7 +284,7 @@ fn one_map_becomes_the_first_part() {
     let after = robot.parts.predicted(&robot.slam);
     assert!(after.is_none_or(|after| (after.pose.p - before.pose.p).norm() < 1e-6), "{after:?} {before:?}");
     let steps = robot.drive(128.0);
-    assert_eq!(steps.last().unwrap().0.features, POSTS);
+    assert_eq!(steps.last().unwrap().0.landmarks, POSTS);
     assert!((0.5..6.0).contains(&mean_nees(&steps)), "{}", mean_nees(&steps));
     // A state of the last part of a map is no whole map.
     let refused = Slam::new(robot.world.config(0)).unwrap().restore(robot.slam.save()).unwrap_err();

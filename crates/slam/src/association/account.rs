@@ -34,23 +34,23 @@ pub fn glance((state, memory): (&State, &Memory), model: &Model, doubtful: &[Dou
     glances.clear();
     let gate = model.gate.associated(2)[0];
     let farthest = memory.rates.farthest();
-    for (i, feature) in state.features.iter().enumerate() {
-        let Some(life) = memory.life(feature.id) else { continue };
+    for (i, landmark) in state.landmarks.iter().enumerate() {
+        let Some(life) = memory.life(landmark.id) else { continue };
         let z = state.in_robot(i);
-        let is_read = life.last == memory.cloud;
+        let is_read = life.last == memory.scan;
         let next = read((state, memory), gate, i);
         let told = if is_read {
             next
         } else if z.norm() < farthest
             && is_placed(state, i, &z)
-            && !doubtful.iter().any(|doubt| doubt.feature == feature.id)
+            && !doubtful.iter().any(|doubt| doubt.landmark == landmark.id)
         {
             let spread = 2.0 * state.relative_spread(i).max(0.0).sqrt();
             (1.0 - memory.rates.least_detection(&z, spread)).ln()
         } else {
             0.0
         };
-        glances.push(Glance { id: feature.id, first: life.first, existence: life.existence(), is_read, told, next });
+        glances.push(Glance { id: landmark.id, first: life.first, existence: life.existence(), is_read, told, next });
     }
     glances.sort_unstable_by_key(|glance| glance.id);
 }
@@ -98,14 +98,14 @@ impl Account {
         let gate = model.gate.associated(2)[0];
         let mut known = std::mem::take(&mut self.known);
         let is_known = |id: u32| memory.life(id).is_some_and(|life| life.is_confirmed);
-        let of_known = state.features.iter().enumerate().filter(|(_, feature)| is_known(feature.id));
+        let of_known = state.landmarks.iter().enumerate().filter(|(_, landmark)| is_known(landmark.id));
         known.clear();
-        known.extend(of_known.map(|(i, feature)| {
+        known.extend(of_known.map(|(i, landmark)| {
             let next = read((state, memory), gate, i);
-            Known { id: feature.id, told: 0.0, is_read: false, next }
+            Known { id: landmark.id, told: 0.0, is_read: false, next }
         }));
         known.sort_unstable_by_key(|known| known.id);
-        let (since, usual) = (memory.cloud + 1, memory.rates.innovation());
+        let (since, usual) = (memory.scan + 1, memory.rates.innovation());
         *self = Self { known, since, usual, ..Self::default() };
     }
 

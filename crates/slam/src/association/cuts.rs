@@ -13,7 +13,7 @@ const MOST: usize = 8;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cut {
     /// The first cloud of the second side.
-    pub cloud: u64,
+    pub scan: u64,
     /// The robot half way between the clouds, in the map, m.
     pub place: Vector2<f64>,
     /// And how far it was from there at both, m.
@@ -36,14 +36,14 @@ impl Cuts {
     }
 
     /// A cloud was read from `place`; all its landmarks are new, or not.
-    pub fn note(&mut self, cloud: u64, place: &Vector2<f64>, is_new: bool) {
+    pub fn note(&mut self, scan: u64, place: &Vector2<f64>, is_new: bool) {
         if let Some(last) = self.last.replace(*place)
             && is_new
         {
             if self.all.len() >= MOST {
                 self.all.remove(0);
             }
-            self.all.push(Cut { cloud, place: 0.5 * (last + place), reach_m: 0.5 * (place - last).norm() });
+            self.all.push(Cut { scan, place: 0.5 * (last + place), reach_m: 0.5 * (place - last).norm() });
         }
     }
 
@@ -54,7 +54,7 @@ impl Cuts {
 
     /// A landmark was read in both of these clouds.
     pub fn bridge(&mut self, first: u64, last: u64) {
-        self.all.retain(|cut| cut.cloud <= first || cut.cloud > last);
+        self.all.retain(|cut| cut.scan <= first || cut.scan > last);
     }
 
     /// That on whose way the robot has come the farthest; of several, the last.
@@ -75,7 +75,7 @@ mod tests {
         cuts.note(2, &Vector2::new(1.0, 0.0), false);
         cuts.note(3, &Vector2::new(3.0, 0.0), true);
         cuts.note(4, &Vector2::new(3.5, 0.0), true);
-        let cut = Cut { cloud: 3, place: Vector2::new(2.0, 0.0), reach_m: 1.0 };
+        let cut = Cut { scan: 3, place: Vector2::new(2.0, 0.0), reach_m: 1.0 };
         assert_eq!(cuts.widest(), Some(cut));
         cuts.bridge(3, 9);
         assert_eq!(cuts.widest(), Some(cut), "it was read after the first one only");
@@ -91,7 +91,7 @@ mod tests {
         cuts.note(2, &Vector2::new(50.0, 0.0), true);
         assert_eq!(cuts.widest(), None);
         cuts.note(3, &Vector2::new(51.0, 0.0), true);
-        assert_eq!(cuts.widest().map(|cut| cut.cloud), Some(3));
+        assert_eq!(cuts.widest().map(|cut| cut.scan), Some(3));
     }
 
     #[test]
@@ -99,6 +99,6 @@ mod tests {
         let mut cuts = Cuts::default();
         (0..20).for_each(|k| cuts.note(k, &Vector2::new(-(k as f64) * 0.1, 0.0), true));
         assert_eq!(cuts.all.len(), MOST);
-        assert_eq!(cuts.widest().map(|cut| cut.cloud), Some(19));
+        assert_eq!(cuts.widest().map(|cut| cut.scan), Some(19));
     }
 }

@@ -44,15 +44,16 @@ pub(super) struct Crowd {
     /// The logarithm of the odds that there is a landmark less.
     pub(super) odds: f64,
     /// The last cloud that it was asked of.
-    pub(super) cloud: u64,
+    #[serde(rename = "cloud")]
+    pub(super) scan: u64,
 }
 
 impl Life {
-    pub(super) fn new(id: u32, cloud: u64, odds: f64, label: &Label) -> Self {
+    pub(super) fn new(id: u32, scan: u64, odds: f64, label: &Label) -> Self {
         let mut life = Self {
             id,
-            first: cloud,
-            last: cloud,
+            first: scan,
+            last: scan,
             last_measurement: 0,
             odds,
             prior: odds,

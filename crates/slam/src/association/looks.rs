@@ -68,21 +68,21 @@ impl Looks {
 
     /// The sensor, which sees so far, m, has looked from `pose` in this cloud, and has read a landmark at `place` in
     /// the map.
-    pub fn add(&mut self, (anchor, place): (u32, Vector2<f64>), pose: &Se2, (reach_m, cloud): (f64, u64)) {
+    pub fn add(&mut self, (anchor, place): (u32, Vector2<f64>), pose: &Se2, (reach_m, scan): (f64, u64)) {
         let (from, heading, own) = (pose.p - place, pose.theta, self.of(anchor));
         let is_alike = |look: &&mut Look| {
             (look.from - from).norm() < ALIKE.0 * reach_m && wrap_angle(look.heading - heading).abs() < ALIKE.1
         };
         if let Some(look) = self.0[own.clone()].iter_mut().find(is_alike) {
-            look.last = cloud;
+            look.last = scan;
         } else if own.len() < OF_ONE {
-            self.0.insert(own.end, Look { anchor, from, heading, last: cloud });
+            self.0.insert(own.end, Look { anchor, from, heading, last: scan });
         }
     }
 
     /// Those that were last taken before this cloud.
-    pub fn before(&self, cloud: u64) -> Self {
-        Self(self.0.iter().filter(|look| look.last < cloud).copied().collect())
+    pub fn before(&self, scan: u64) -> Self {
+        Self(self.0.iter().filter(|look| look.last < scan).copied().collect())
     }
 
     /// Those of a landmark.

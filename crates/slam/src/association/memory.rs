@@ -51,7 +51,8 @@ pub struct Memory {
     /// By their identity.
     pub(super) lives: Vec<Life>,
     /// How many clouds there were.
-    pub cloud: u64,
+    #[serde(rename = "cloud")]
+    pub scan: u64,
     /// How many readings were used.
     #[serde(rename = "readings")]
     measurements: u64,
@@ -101,7 +102,7 @@ impl Memory {
         let Self {
             rates,
             lives,
-            cloud,
+            scan,
             measurements,
             stamps,
             tally,
@@ -115,7 +116,7 @@ impl Memory {
         } = other;
         self.rates.copy_from(rates);
         self.lives.clone_from(lives);
-        (self.cloud, self.measurements, self.tally, self.swept) = (*cloud, *measurements, *tally, *swept);
+        (self.scan, self.measurements, self.tally, self.swept) = (*scan, *measurements, *tally, *swept);
         self.stamps.clone_from(stamps);
         self.forbidden.clone_from(forbidden);
         self.looks.copy_from(looks);
@@ -129,13 +130,13 @@ impl Memory {
     #[cfg(test)]
     pub fn live(&mut self, ids: &[(u32, u64)]) {
         let prior = self.rates.prior_of_candidate();
-        self.lives.extend(ids.iter().map(|(id, cloud)| Life::new(*id, *cloud, prior, &Label::default())));
-        self.cloud = self.lives.iter().map(|life| life.last).max().unwrap_or(0);
+        self.lives.extend(ids.iter().map(|(id, scan)| Life::new(*id, *scan, prior, &Label::default())));
+        self.scan = self.lives.iter().map(|life| life.last).max().unwrap_or(0);
     }
 
     /// Whether there was no reading without identity so far.
     pub fn is_idle(&self) -> bool {
-        self.cloud == 0
+        self.scan == 0
     }
 
     /// Forgets everything.
@@ -169,15 +170,15 @@ impl Memory {
 
     /// Whether it is time to look for landmarks that are one.
     pub fn is_merge_due(&self) -> bool {
-        self.cloud.is_multiple_of(MERGE_EVERY)
+        self.scan.is_multiple_of(MERGE_EVERY)
     }
 
     /// Whether feature `i`, at `z` in the robot frame, should be read where it is, and is not, nor another one at its
     /// place: that may be the same landmark.
     pub fn is_missed(&self, state: &State, i: usize, z: &Vector2<f64>) -> bool {
-        let is_read = |id: u32| self.life(id).is_some_and(|life| life.last == self.cloud);
-        let x = state.features[i].x;
-        let mut near = state.features.iter().filter(|other| (other.x - x).norm_squared() < NEAR_M2);
+        let is_read = |id: u32| self.life(id).is_some_and(|life| life.last == self.scan);
+        let x = state.landmarks[i].x;
+        let mut near = state.landmarks.iter().filter(|other| (other.x - x).norm_squared() < NEAR_M2);
         is_placed(state, i, z) && !near.any(|other| is_read(other.id))
     }
 
@@ -195,8 +196,8 @@ impl Memory {
     }
 
     /// Whether a landmark was last read before so many clouds, and so many readings.
-    fn is_older(&self, life: &Life, (clouds, measurements): (u64, u64)) -> bool {
-        self.cloud - life.last > clouds && self.measurements - life.last_measurement > measurements
+    fn is_older(&self, life: &Life, (scans, measurements): (u64, u64)) -> bool {
+        self.scan - life.last > scans && self.measurements - life.last_measurement > measurements
     }
 
     /// Whether a landmark was read not long ago.
@@ -240,13 +241,13 @@ impl Memory {
         (measurements, doubtful, is_empty): (&[Associated], &[Doubt], bool),
         stamp: Stamp,
     ) -> &[u32] {
-        self.tally.clouds += 1;
+        self.tally.scans += 1;
         let missed = self.missed(state);
         let looked = self.rates.has_looked(missed, is_empty);
         if is_empty {
             return self.learn_from_silence(state, looked);
         }
-        self.cloud += 1;
+        self.scan += 1;
         let before = self.measurements;
         self.measurements += measurements.len() as u64;
         let is_old = |next: &(Stamp, u64)| self.measurements - next.1 >= RECENT.1;
@@ -259,15 +260,15 @@ impl Memory {
         let added = measurements.iter().filter(|measurement| measurement.role == Role::First).count();
         let again = measurements.iter().filter(|measurement| measurement.role == Role::Again).count();
         // Before there is a map, that a reading is of none says nothing.
-        if self.cloud > 1 {
-            self.rates.cloud(again, added);
+        if self.scan > 1 {
+            self.rates.scan(again, added);
         }
         let prior = self.rates.prior_of_candidate();
         // What has become of others tells of those that are still open.
         self.lives.iter_mut().filter(|life| !life.is_confirmed).for_each(|life| life.begin_with(prior));
         let mut anchor: Option<(bool, f64, u32)> = None;
         for Associated { subject, measurement, role, .. } in measurements {
-            let Subject::Feature(id) = *subject else { continue };
+            let Subject::Landmark(id) = *subject else { continue };
             let Some((z, noise)) = model.sensors.place(&state.mounts, measurement) else { continue };
             self.rates.measurement(&z, &measurement.label);
             if measurement.id.is_some() {
@@ -276,7 +277,7 @@ impl Memory {
             }
             match (self.place(id), role) {
                 (Err(k), Role::First) => {
-                    let mut life = Life::new(id, self.cloud, prior, &measurement.label);
+                    let mut life = Life::new(id, self.scan, prior, &measurement.label);
                     life.last_measurement = self.measurements;
                     self.lives.insert(k, life);
                     self.looks.make_room(self.lives.len());
@@ -287,10 +288,10 @@ impl Memory {
                     let told = self.rates.detection(&z) / (by_chance * self.rates.extraneous_density());
                     let life = &mut self.lives[k];
                     life.odds = (life.odds + told.ln().clamp(0.0, MOST_TOLD)).min(2.0 * CONFIRMED);
-                    (life.last, life.last_measurement) = (self.cloud, self.measurements);
+                    (life.last, life.last_measurement) = (self.scan, self.measurements);
                     life.label(&measurement.label);
                     if life.is_confirmed {
-                        self.cuts.bridge(life.first, self.cloud);
+                        self.cuts.bridge(life.first, self.scan);
                     }
                     if life.odds >= CONFIRMED && !life.is_confirmed {
                         life.is_confirmed = true;
@@ -309,10 +310,10 @@ impl Memory {
             }
         }
         if let Some((anchor, i)) = anchor.and_then(|(.., id)| Some((id, state.find(id)?))) {
-            let reach = (self.rates.farthest(), self.cloud);
+            let reach = (self.rates.farthest(), self.scan);
             self.looks.add((anchor, place(state, i)), &state.pose, reach);
         }
-        self.cuts.note(self.cloud, &state.pose.p, again == 0);
+        self.cuts.note(self.scan, &state.pose.p, again == 0);
         self.look(state, doubtful);
         self.compare_neighbours(state, model, (measurements, doubtful));
         self.count_at_places(state, model, (measurements, doubtful));
@@ -343,10 +344,10 @@ impl Memory {
     fn learn_from_silence(&mut self, state: &State, looked: f64) -> &[u32] {
         self.twins.clear();
         self.rates.silence(looked);
-        for i in 0..state.features.len() {
+        for i in 0..state.landmarks.len() {
             let z = state.in_robot(i);
             let detection = self.rates.detection_in_view(&z);
-            if let Ok(k) = self.place(state.features[i].id)
+            if let Ok(k) = self.place(state.landmarks[i].id)
                 && !self.lives[k].is_confirmed
                 && is_placed(state, i, &z)
             {
@@ -363,34 +364,34 @@ impl Memory {
             if !is_placed(state, i, &z) {
                 return 1.0;
             }
-            let exists = self.life(state.features[i].id).map_or(1.0, Life::existence);
+            let exists = self.life(state.landmarks[i].id).map_or(1.0, Life::existence);
             1.0 - exists * self.rates.detection_in_view(&z)
         };
-        (0..state.features.len()).filter(|i| !state.features[*i].is_viewpoint).map(missed).product()
+        (0..state.landmarks.len()).filter(|i| !state.landmarks[*i].is_viewpoint).map(missed).product()
     }
 
     /// Which features in view were read, and which were missed: not those that are `doubtful`.
     fn look(&mut self, state: &State, doubtful: &[Doubt]) {
-        let is_doubtful = |id: u32| doubtful.iter().any(|doubt| doubt.feature == id);
-        for i in 0..state.features.len() {
-            let feature = &state.features[i];
-            if feature.is_viewpoint {
+        let is_doubtful = |id: u32| doubtful.iter().any(|doubt| doubt.landmark == id);
+        for i in 0..state.landmarks.len() {
+            let landmark = &state.landmarks[i];
+            if landmark.is_viewpoint {
                 continue;
             }
             let z = state.in_robot(i);
             if !is_placed(state, i, &z) {
                 continue;
             }
-            let place = self.place(feature.id);
-            let is_read = self.stamps.last().is_some_and(|(stamp, _)| feature.last_seen == *stamp);
-            if !is_read && is_doubtful(feature.id) {
+            let place = self.place(landmark.id);
+            let is_read = self.stamps.last().is_some_and(|(stamp, _)| landmark.last_seen == *stamp);
+            if !is_read && is_doubtful(landmark.id) {
                 continue;
             }
             let detection = self.rates.detection_within_reach(&z);
             match place {
                 Ok(k) => {
                     let life = &mut self.lives[k];
-                    if life.first == self.cloud {
+                    if life.first == self.scan {
                         continue;
                     }
                     // A candidate counts by the probability that it is there: a sensor that reads each landmark

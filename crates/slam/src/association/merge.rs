@@ -27,7 +27,7 @@ use crate::displaced::displace;
 use crate::filter::Coordinates;
 use crate::model::Model;
 use crate::state::places::difference;
-use crate::state::{Feature, State};
+use crate::state::{State, StateLandmark};
 use crate::update::{Workspace, identify, move_back};
 use lienav_lie::Se2;
 use nalgebra::{Matrix2, Vector2};
@@ -102,7 +102,7 @@ impl Acquaintance for Landmarks<'_> {
 
     fn apart(&self, one: usize, other: usize) -> (Vector2<f64>, Matrix2<f64>) {
         let Self(state, ..) = self;
-        (state.features[one].x - state.features[other].x, difference(state, (one, other), (one, other)))
+        (state.landmarks[one].x - state.landmarks[other].x, difference(state, (one, other), (one, other)))
     }
 
     fn absence(&self, pairs: &[(usize, usize)]) -> f64 {
@@ -138,13 +138,13 @@ fn merge_young(state: &mut State, (model, memory): (&Model, &mut Memory), room: 
     if identification.is_empty() {
         return;
     }
-    memory.looks.viewpoints(state, memory.cloud, views);
-    let features = Landmarks(state, memory, views);
-    identification.search(&features);
+    memory.looks.viewpoints(state, memory.scan, views);
+    let landmarks = Landmarks(state, memory, views);
+    identification.search(&landmarks);
     // On trial only what moves the robot, and is watched: a loop.
-    let tried = tries.then(|| identification.accept(&features, TRIED, TRIED_AT)).flatten();
+    let tried = tries.then(|| identification.accept(&landmarks, TRIED, TRIED_AT)).flatten();
     let tried = tried.filter(|accepted| accepted.is_loop);
-    if let Some(accepted) = tried.or_else(|| identification.accept(&features, SURE, CLOSING)) {
+    if let Some(accepted) = tried.or_else(|| identification.accept(&landmarks, SURE, CLOSING)) {
         merge_accepted(state, (model, memory), room, &accepted, gone);
     }
 }
@@ -160,14 +160,14 @@ fn merge_accepted(
 ) {
     let before = (is_loop && room.tries).then(|| (state.clone(), memory.clone()));
     let accepted = room.identification.accepted();
-    let young = accepted.iter().filter_map(|(young, _)| memory.life(state.features[*young].id));
+    let young = accepted.iter().filter_map(|(young, _)| memory.life(state.landmarks[*young].id));
     let since = young.map(|life| life.first).min().unwrap_or(0);
     if !join(state, (model, memory), accepted, &mut room.join, gone) {
         return;
     }
     memory.tally.loops += u64::from(is_loop);
     if let Some((before, remembered)) = before {
-        let id = |feature: usize| before.features[feature].id;
+        let id = |landmark: usize| before.landmarks[landmark].id;
         let pairs = accepted.iter().map(|(young, old)| (id(*young), id(*old))).collect();
         let trial = Trial::new((state, memory), since, said.min(SURE.ln()));
         room.tried = Some(Box::new(Before { state: before, memory: remembered, pairs, trial }));
@@ -183,8 +183,8 @@ pub fn force_loop(
     pairs: &[(u32, u32)],
     gone: &mut Vec<u32>,
 ) {
-    let features = pairs.iter().filter_map(|(young, old)| Some((state.find(*young)?, state.find(*old)?)));
-    room.identification.set_accepted(features.collect());
+    let landmarks = pairs.iter().filter_map(|(young, old)| Some((state.find(*young)?, state.find(*old)?)));
+    room.identification.set_accepted(landmarks.collect());
     let accepted = Accepted { is_loop: true, said: TRIED.ln() };
     merge_accepted(state, (model, memory), room, &accepted, gone);
 }
@@ -194,14 +194,14 @@ impl MergeRoom {
     fn collect(&mut self, state: &State, model: &Model, memory: &Memory) {
         self.young.clear();
         self.identification.begin(model.gate.associated(2));
-        for (i, feature) in state.features.iter().enumerate() {
-            let is_young = memory.life(feature.id).is_some_and(|life| memory.is_young(life));
-            if is_young && memory.existence(feature.id) >= EXISTS {
+        for (i, landmark) in state.landmarks.iter().enumerate() {
+            let is_young = memory.life(landmark.id).is_some_and(|life| memory.is_young(life));
+            if is_young && memory.existence(landmark.id) >= EXISTS {
                 self.young.push((state.in_robot(i).norm_squared(), i));
             }
         }
         self.spreads.clear();
-        self.spreads.extend((0..state.features.len()).map(|i| state.relative_spread(i)));
+        self.spreads.extend((0..state.landmarks.len()).map(|i| state.relative_spread(i)));
         self.young.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
         let gate = model.gate.associated(2)[1];
         let density = memory.rates.landmark_density();
@@ -209,17 +209,17 @@ impl MergeRoom {
             if self.identification.is_full() {
                 break;
             }
-            let Some(life) = memory.life(state.features[*young].id) else { continue };
-            let Feature { id, x, measurements, .. } = state.features[*young];
+            let Some(life) = memory.life(state.landmarks[*young].id) else { continue };
+            let StateLandmark { id, x, measurements, .. } = state.landmarks[*young];
             let spread = self.spreads[*young];
-            let rivals = state.features.iter().enumerate().filter_map(|(old, feature)| {
-                let apart = feature.x - x;
+            let rivals = state.landmarks.iter().enumerate().filter_map(|(old, landmark)| {
+                let apart = landmark.x - x;
                 // Var(a − b) ≤ 2(Var a + Var b). Asked first: it costs least.
                 if apart.norm_squared() > 2.0 * gate * (spread + self.spreads[old]) {
                     return None;
                 }
-                let was_in_view = memory.life(feature.id).is_none_or(|other| other.last >= life.first);
-                if was_in_view || memory.is_forbidden((id, feature.id)) {
+                let was_in_view = memory.life(landmark.id).is_none_or(|other| other.last >= life.first);
+                if was_in_view || memory.is_forbidden((id, landmark.id)) {
                     return None;
                 }
                 Some((old, apart, difference(state, (*young, old), (*young, old))))
@@ -232,9 +232,9 @@ impl MergeRoom {
 
 /// A young and an old landmark as a pair; `None` outside of the gate.
 pub(super) fn pair(state: &State, model: &Model, (young, old): (usize, usize), density: f64) -> Option<Pair> {
-    let apart = state.features[old].x - state.features[young].x;
+    let apart = state.landmarks[old].x - state.landmarks[young].x;
     let covariance = difference(state, (young, old), (young, old));
-    let measurements = state.features[young].measurements;
+    let measurements = state.landmarks[young].measurements;
     identity::pair(old, (apart, covariance), measurements, (density, model.gate.associated(2)))
 }
 
@@ -258,13 +258,13 @@ fn merge_twins(state: &mut State, (model, memory): (&Model, &mut Memory), room: 
 fn sweep(state: &mut State, (model, memory): (&Model, &mut Memory), room: &mut MergeRoom, gone: &mut Vec<u32>) {
     let density = memory.rates.landmark_density();
     let reach = 4.0 * model.gate.associated(2)[0] * PLACED_M2;
-    for _ in 0..SWEPT.min(state.features.len()) {
-        memory.swept = if memory.swept + 1 < state.features.len() { memory.swept + 1 } else { 0 };
+    for _ in 0..SWEPT.min(state.landmarks.len()) {
+        memory.swept = if memory.swept + 1 < state.landmarks.len() { memory.swept + 1 } else { 0 };
         let young = memory.swept;
-        let Some(life) = memory.life(state.features[young].id).copied() else { continue };
-        let x = state.features[young].x;
-        let is_near = |(_, other): &(usize, &Feature)| (other.x - x).norm_squared() < reach;
-        let old = state.features.iter().enumerate().filter(is_near);
+        let Some(life) = memory.life(state.landmarks[young].id).copied() else { continue };
+        let x = state.landmarks[young].x;
+        let is_near = |(_, other): &(usize, &StateLandmark)| (other.x - x).norm_squared() < reach;
+        let old = state.landmarks.iter().enumerate().filter(is_near);
         let old = old.filter(|(_, other)| memory.life(other.id).is_some_and(|other| other.last < life.first));
         let pairs = old.filter_map(|(old, _)| pair(state, model, (young, old), density));
         let placed = pairs.filter(|pair| pair.covariance.trace() < PLACED_M2);
@@ -302,11 +302,11 @@ fn join(
         return false;
     }
     for (young, old) in pairs {
-        let young = state.features[*young];
-        let feature = &mut state.features[*old];
-        feature.last_seen = feature.last_seen.max(young.last_seen);
-        feature.measurements = feature.measurements.saturating_add(young.measurements);
-        memory.merge(feature.id, young.id);
+        let young = state.landmarks[*young];
+        let landmark = &mut state.landmarks[*old];
+        landmark.last_seen = landmark.last_seen.max(young.last_seen);
+        landmark.measurements = landmark.measurements.saturating_add(young.measurements);
+        memory.merge(landmark.id, young.id);
         gone.push(young.id);
     }
     for id in &gone[first..] {
@@ -322,7 +322,7 @@ fn motion_of(state: &State, pairs: &[(usize, usize)]) -> Option<Se2> {
     let mut places = [(0.0, Vector2::zeros(), Vector2::zeros()); YOUNG];
     let places = &mut places[..pairs.len().min(YOUNG)];
     for (place, (young, old)) in places.iter_mut().zip(pairs) {
-        *place = (state.in_robot(*young).norm(), state.features[*young].x, state.features[*old].x);
+        *place = (state.in_robot(*young).norm(), state.landmarks[*young].x, state.landmarks[*old].x);
     }
     places.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
     motion_of_robot(places)
@@ -333,20 +333,20 @@ fn absence(state: &State, memory: &Memory, pairs: &[(usize, usize)], motion: &Se
     let robot = *motion * state.pose;
     let recent = memory.recent();
     let mut sum = 0.0;
-    for (k, feature) in state.features.iter().enumerate() {
-        if feature.last_seen >= recent || memory.life(feature.id).is_none_or(|life| !life.is_confirmed) {
+    for (k, landmark) in state.landmarks.iter().enumerate() {
+        if landmark.last_seen >= recent || memory.life(landmark.id).is_none_or(|life| !life.is_confirmed) {
             continue;
         }
-        let z = robot.transform_back(&feature.x);
+        let z = robot.transform_back(&landmark.x);
         let detection = memory.rates.detection_in_view(&z);
         if detection < 0.5 || pairs.iter().any(|(_, old)| *old == k) {
             continue;
         }
         // One that a young landmark is near may be that one.
-        let is_near = |other: &Feature| {
-            other.last_seen >= recent && (motion.transform(&other.x) - feature.x).norm_squared() < NEAR_M2
+        let is_near = |other: &StateLandmark| {
+            other.last_seen >= recent && (motion.transform(&other.x) - landmark.x).norm_squared() < NEAR_M2
         };
-        if !state.features.iter().any(is_near) {
+        if !state.landmarks.iter().any(is_near) {
             sum += (1.0 - detection).ln();
         }
     }
@@ -358,18 +358,18 @@ fn absence(state: &State, memory: &Memory, pairs: &[(usize, usize)], motion: &Se
 fn novelty(state: &State, memory: &Memory, (views, pairs): (&[ViewCell], &[(usize, usize)]), motion: &Se2) -> f64 {
     let (recent, reach) = (memory.recent(), memory.rates.farthest());
     let mut sum = 0.0;
-    for (k, feature) in state.features.iter().enumerate().filter(|(_, feature)| feature.last_seen >= recent) {
-        let Some(life) = memory.life(feature.id) else { continue };
+    for (k, landmark) in state.landmarks.iter().enumerate().filter(|(_, landmark)| landmark.last_seen >= recent) {
+        let Some(life) = memory.life(landmark.id) else { continue };
         if pairs.iter().any(|(young, _)| *young == k) || state.in_robot(k).norm() > reach {
             continue;
         }
         let x = motion.transform(&place(state, k));
         // It may be an old one that is near.
-        let is_near = |other: &Feature| (other.x - x).norm_squared() < NEAR_M2;
-        let is_old = |other: &Feature| memory.life(other.id).is_none_or(|other| other.last < life.first);
-        if !state.features.iter().any(|other| is_near(other) && is_old(other)) {
+        let is_near = |other: &StateLandmark| (other.x - x).norm_squared() < NEAR_M2;
+        let is_old = |other: &StateLandmark| memory.life(other.id).is_none_or(|other| other.last < life.first);
+        if !state.landmarks.iter().any(|other| is_near(other) && is_old(other)) {
             let before = views.iter().filter(|view| view.last < life.first);
-            sum += never_read(memory, before, &x, memory.existence(feature.id));
+            sum += never_read(memory, before, &x, memory.existence(landmark.id));
         }
     }
     sum

@@ -2,7 +2,7 @@
 //!
 //! `docs/association.md` has the derivation. In short:
 //!
-//! - [`cloud`]: the readings of a cloud, all together, by the joint density of their innovations ([`beam`]).
+//! - [`scan`]: the readings of a cloud, all together, by the joint density of their innovations ([`beam`]).
 //! - [`memory`]: what begins anew is a candidate until it was seen often enough beside how often it was missed; the
 //!   rates of detections and of clutter are learned ([`rates`]).
 //! - [`merge`]: landmarks that turn out to be one become one, many at once; so loops are closed.
@@ -14,9 +14,9 @@
 
 pub mod account;
 pub mod beam;
-pub mod cloud;
 pub mod cuts;
 pub mod identity;
+pub mod joint;
 pub mod life;
 pub mod looks;
 pub mod memory;

@@ -16,7 +16,7 @@ const PRIOR: f64 = 1.0;
 /// A detection is never surer than this, nor more unlikely than that: something may stand in the way.
 const SURE: (f64, f64) = (0.02, 0.95);
 /// So many clouds with one reading of no landmark are the prior of the extraneous ones.
-const PRIOR_CLOUDS: f64 = 10.0;
+const PRIOR_SCANS: f64 = 10.0;
 /// So many innovations that are as the covariance has them are the prior of how large they are.
 const PRIOR_INNOVATIONS: f64 = 20.0;
 /// A sector is in view if it has this part of all readings.
@@ -50,7 +50,8 @@ pub struct Rates {
     /// Sum of the normalized squared innovations, and of their degrees of freedom.
     #[serde(default)]
     innovation: [f64; 2],
-    clouds: f64,
+    #[serde(rename = "clouds")]
+    scans: f64,
     extraneous: f64,
     matched: f64,
     /// Candidates that became landmarks, and those that did not.
@@ -72,7 +73,7 @@ impl Default for Rates {
             square: [0.0; 2],
             looked: [0.0; 2],
             innovation: [0.0; 2],
-            clouds: 0.0,
+            scans: 0.0,
             extraneous: 0.0,
             matched: 0.0,
             outcomes: [0.0; 2],
@@ -127,20 +128,20 @@ impl Rates {
 
     /// Whether it can be gone on with: as many bins as there are, and counts.
     pub fn is_sound(&self) -> bool {
-        let Self { looks, sectors, reach, square, looked, innovation, clouds, extraneous, matched, .. } = self;
+        let Self { looks, sectors, reach, square, looked, innovation, scans, extraneous, matched, .. } = self;
         let Self { seen, outcomes, classes, diameters, .. } = self;
         let counts = looks.iter().flatten().chain(sectors).chain(square).chain(looked).chain(outcomes).chain(diameters);
         let counts = counts
             .chain(innovation)
             .chain(reach)
             .chain(seen)
-            .chain([clouds, extraneous, matched])
+            .chain([scans, extraneous, matched])
             .chain(classes.iter().map(|(_, count)| count));
         looks.len() == SECTORS * OCTAVES && counts.into_iter().all(|count| count.is_finite() && *count >= 0.0)
     }
 
     /// A cloud with so many readings of known landmarks and so many of others.
-    pub fn cloud(&mut self, matched: usize, extraneous: usize) {
+    pub fn scan(&mut self, matched: usize, extraneous: usize) {
         self.looks.iter_mut().flatten().for_each(|x| *x *= FADE);
         self.sectors
             .iter_mut()
@@ -148,7 +149,7 @@ impl Rates {
             .chain(&mut self.looked)
             .chain(&mut self.innovation)
             .for_each(|x| *x *= FADE);
-        self.clouds = FADE * self.clouds + 1.0;
+        self.scans = FADE * self.scans + 1.0;
         self.extraneous = FADE * self.extraneous + extraneous as f64;
         self.matched = FADE * self.matched + matched as f64;
     }
@@ -177,7 +178,7 @@ impl Rates {
 
     /// A cloud without readings, in which the sensor has looked with this probability.
     pub fn silence(&mut self, looked: f64) {
-        self.clouds += looked;
+        self.scans += looked;
     }
 
     /// A reading of something at `z` in the robot frame.
@@ -284,19 +285,19 @@ impl Rates {
 
     /// How many readings of no known landmark there are in a cloud, by area, 1/m².
     pub fn extraneous_density(&self) -> f64 {
-        (self.extraneous + 1.0) / (self.clouds + PRIOR_CLOUDS) / self.area()
+        (self.extraneous + 1.0) / (self.scans + PRIOR_SCANS) / self.area()
     }
 
     /// How many landmarks there are, by area, 1/m².
     pub fn landmark_density(&self) -> f64 {
         let odds = self.prior_of_candidate().exp();
         let real = odds / (1.0 + odds);
-        (self.matched + real * self.extraneous + 1.0) / (self.clouds + 1.0) / self.area()
+        (self.matched + real * self.extraneous + 1.0) / (self.scans + 1.0) / self.area()
     }
 
     /// How many readings of known landmarks there are in a cloud, on average.
-    pub fn matched_per_cloud(&self) -> f64 {
-        self.matched / self.clouds.max(1.0)
+    pub fn matched_per_scan(&self) -> f64 {
+        self.matched / self.scans.max(1.0)
     }
 
     /// The part of all readings that are clutter: of no known landmark, nor of a new one.

@@ -1,18 +1,18 @@
 //! Rules of the association, one by one, on states made by hand.
 
 use super::beam::{Item, Pair};
-use super::cloud::{self, CloudRoom};
 use super::identity::Acquaintance;
 use super::identity::Identification;
+use super::joint::{self, JointWorkspace};
 use super::memory::Memory;
-use super::merge::{MergeRoom, Scan, force_loop, pair};
+use super::merge::{Landmarks, MergeRoom, force_loop, pair};
 use super::trial::Trial;
 use crate::associated::Associated;
 use crate::associated::Role;
 use crate::associated::Subject;
 use crate::input::Label;
 use crate::model::Model;
-use crate::state::{Feature, State};
+use crate::state::{State, StateLandmark};
 use crate::{Config, Counts, Filter, Measurement, MeasurementKind};
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
@@ -27,14 +27,14 @@ fn model() -> (Model, Config) {
 }
 
 /// A robot at the origin and features at these places, with these standard deviations, m, all independent.
-fn state(robot_std: f64, features: &[([f64; 2], f64)]) -> State {
+fn state(robot_std: f64, landmarks: &[([f64; 2], f64)]) -> State {
     let (model, config) = model();
     let covariance = Matrix3::from_diagonal(&[robot_std * robot_std, robot_std * robot_std, 1e-6].into());
     let start = (Se2::identity(), &covariance);
     let mut state = State::new(model.filter.coordinates(), start, &config.calibration, &model.sensors, 8);
-    for (id, (x, std)) in features.iter().enumerate() {
+    for (id, (x, std)) in landmarks.iter().enumerate() {
         let x = Vector2::from(*x);
-        let feature = Feature {
+        let landmark = StateLandmark {
             id: id as u32,
             x,
             first: x,
@@ -49,7 +49,7 @@ fn state(robot_std: f64, features: &[([f64; 2], f64)]) -> State {
             misfits: 0,
             misfit_since: Stamp::MIN,
         };
-        state.append(feature, &Matrix2x3::zeros(), &(Matrix2::identity() * (std * std)));
+        state.append(landmark, &Matrix2x3::zeros(), &(Matrix2::identity() * (std * std)));
     }
     state
 }
@@ -61,7 +61,7 @@ fn memory() -> Memory {
         let bearing = f64::from(k) * std::f64::consts::TAU / 240.0;
         memory.rates.measurement(&(Vector2::new(bearing.cos(), bearing.sin()) * 10.0), &Label::default());
     }
-    (0..3).for_each(|_| memory.rates.cloud(1, 0));
+    (0..3).for_each(|_| memory.rates.scan(1, 0));
     memory
 }
 
@@ -71,11 +71,11 @@ fn is_used_with(memory: &Memory, std: f64, off: f64) -> bool {
     let (model, _) = model();
     let state = state(0.0, &[([4.0, 0.0], std)]);
     let measurement = Measurement::new(None, [4.0 + off, 0.0]);
-    let mut room = CloudRoom::default();
+    let mut room = JointWorkspace::default();
     room.measurements.push(model.sensors.read(MeasurementKind::RelativePosition, &measurement).unwrap());
     let (mut candidates, mut newcomers, mut refused) = (Vec::new(), Vec::new(), Counts::default());
-    cloud::associate(&state, (&model, memory), &mut room, &mut candidates, &mut newcomers, &mut refused);
-    candidates.iter().any(|candidate| candidate.subject == Subject::Feature(0))
+    joint::associate(&state, (&model, memory), &mut room, &mut candidates, &mut newcomers, &mut refused);
+    candidates.iter().any(|candidate| candidate.subject == Subject::Landmark(0))
 }
 
 fn is_used(std: f64) -> bool {
@@ -100,7 +100,7 @@ fn a_candidate_needs_a_surer_measurement_than_a_landmark() {
     let candidate = |landmarks: usize, clutter: usize| {
         let mut memory = memory();
         // Many readings are of none.
-        (0..100).for_each(|_| memory.rates.cloud(1, 100));
+        (0..100).for_each(|_| memory.rates.scan(1, 100));
         (0..landmarks).for_each(|_| memory.rates.outcome(1.0));
         (0..clutter).for_each(|_| memory.rates.outcome(0.0));
         memory.live(&[(0, 1)]);
@@ -123,7 +123,7 @@ fn a_candidate_needs_a_surer_measurement_than_a_landmark() {
 fn a_landmark_needs_a_surer_measurement_where_most_of_them_are_false() {
     let memory = |landmarks: usize, clutter: usize| {
         let mut memory = memory();
-        (0..4000).for_each(|_| memory.rates.cloud(40, 60));
+        (0..4000).for_each(|_| memory.rates.scan(40, 60));
         (0..landmarks).for_each(|_| memory.rates.outcome(1.0));
         (0..clutter).for_each(|_| memory.rates.outcome(0.0));
         memory
@@ -159,15 +159,16 @@ fn room(told: [f64; 3], shares: [f64; 3]) -> Identification {
 /// Three young features, and three old ones at these places.
 fn young_and_old(old: [[f64; 2]; 3]) -> State {
     let young = [[5.0, 0.0], [5.0, 4.0], [9.0, 2.0]];
-    let features: Vec<_> = young.into_iter().chain(old).map(|x| (x, 0.05)).collect();
-    state(0.0, &features)
+    let landmarks: Vec<_> = young.into_iter().chain(old).map(|x| (x, 0.05)).collect();
+    state(0.0, &landmarks)
 }
 
 #[test]
 fn a_loop_is_believed_by_the_places_that_it_joins() {
     let apart = young_and_old([[5.0, 1.0], [5.0, 5.0], [9.0, 3.0]]);
     let memory = memory();
-    let closes = |state: &State, mut room: Identification| room.accept(&Scan(state, &memory, &[]), 3000.0, 3).is_some();
+    let closes =
+        |state: &State, mut room: Identification| room.accept(&Landmarks(state, &memory, &[]), 3000.0, 3).is_some();
     let (told, sure) = ([3.0, 3.0, 3.0], [1.0; 3]);
     assert!(closes(&apart, room(told, sure)));
     // Two of three at one place are no third place, and tell no more than one.
@@ -203,24 +204,24 @@ fn moved_by_a_loop(turn: f64) -> (f64, f64) {
     let covariance = Matrix3::from_diagonal(&[1e-4, 1e-4, 0.1].into());
     let start = (Se2::new(30.0, 0.0, 0.0), &covariance);
     let mut state = State::new(model.filter.coordinates(), start, &config.calibration, &model.sensors, 8);
-    let feature = state_of_one().features[0];
+    let landmark = state_of_one().landmarks[0];
     let std = 0.05;
     let own = Matrix2::identity() * (std * std);
     for (id, x) in known.iter().enumerate() {
         // What is known in the map is not where the robot turns it to: e = −[I, J x]ξ.
         let by_pose = Matrix2x3::new(-1.0, 0.0, x.y, 0.0, -1.0, -x.x);
-        state.append(Feature { id: id as u32, x: *x, ..feature }, &by_pose, &own);
+        state.append(StateLandmark { id: id as u32, x: *x, ..landmark }, &by_pose, &own);
     }
     let back = Se2::new(30.0, 0.0, -turn) * Se2::new(-30.0, 0.0, 0.0);
     for (id, x) in known.iter().enumerate() {
-        state.append(Feature { id: 3 + id as u32, x: back.transform(x), ..feature }, &Matrix2x3::zeros(), &own);
+        state.append(StateLandmark { id: 3 + id as u32, x: back.transform(x), ..landmark }, &Matrix2x3::zeros(), &own);
     }
     let (mut room, mut gone) = (MergeRoom::default(), Vec::new());
     let pairs = [(3, 0), (4, 1), (5, 2)];
     force_loop(&mut state, (&model, &mut Memory::default()), &mut room, &pairs, &mut gone);
-    assert_eq!((gone.len(), state.features.len()), (3, 3));
+    assert_eq!((gone.len(), state.landmarks.len()), (3, 3));
     assert!((state.pose.theta - turn).abs() < 0.02, "{}", state.pose.theta);
-    let off = known.iter().enumerate().map(|(id, x)| (state.features[state.find(id as u32).unwrap()].x - x).norm());
+    let off = known.iter().enumerate().map(|(id, x)| (state.landmarks[state.find(id as u32).unwrap()].x - x).norm());
     (off.fold(0.0, f64::max), std)
 }
 
@@ -258,10 +259,10 @@ fn likelihood_of_a_third(third: [f64; 2]) -> f64 {
     let mut state = state(0.0, &all);
     memory.live(&[(0, 1), (1, 1), (2, 60), (3, 60), (4, 60)]);
     state.pose = Se2::new(20.0, 0.0, 0.0);
-    (2..5).for_each(|i| state.features[i].last_seen = Stamp::from_secs(1.0));
+    (2..5).for_each(|i| state.landmarks[i].last_seen = Stamp::from_secs(1.0));
     let mut views = Vec::new();
-    memory.looks.viewpoints(&state, memory.cloud, &mut views);
-    Scan(&state, &memory, &views).absence(&[(2, 0), (3, 1)])
+    memory.looks.viewpoints(&state, memory.scan, &mut views);
+    Landmarks(&state, &memory, &views).absence(&[(2, 0), (3, 1)])
 }
 
 #[test]
@@ -280,7 +281,7 @@ fn a_landmark_that_is_begun_where_the_sensor_has_looked_speaks_against_a_loop_th
         let mut memory = memory_of_a_look();
         memory.live(&[(0, 1), (1, 60)]);
         // As many landmarks as stand within a metre or two of each other.
-        memory.rates.cloud(200, 0);
+        memory.rates.scan(200, 0);
         let state = state(0.0, &[([5.0, 0.0], 0.05), (place, 0.05)]);
         let mut trial = Trial::new((&state, &memory), 50, 4.0);
         trial.note((&state, &memory), &model, &[], (0.0, 0));
@@ -308,7 +309,7 @@ fn merged_at_one_place(read: &[&[u32]]) -> Option<(usize, (u32, u32))> {
     let (model, _) = model();
     let places = [[4.0, 0.0], [4.05, 0.0], [4.0, 0.08]];
     let mut state = state(0.0, &places.map(|place| (place, 0.01)));
-    state.features[1].measurements = 2;
+    state.landmarks[1].measurements = 2;
     let mut memory = memory();
     // The sensor reads nearly all.
     (0..50).for_each(|_| memory.rates.look(&Vector2::from(places[0]), true, 1.0));
@@ -318,7 +319,7 @@ fn merged_at_one_place(read: &[&[u32]]) -> Option<(usize, (u32, u32))> {
         let of = |id: &u32| {
             let measurement = Measurement::new(None, places[*id as usize]);
             let checked = model.sensors.read(MeasurementKind::RelativePosition, &measurement).unwrap();
-            Associated::new(Subject::Feature(*id), checked, Role::Again)
+            Associated::new(Subject::Landmark(*id), checked, Role::Again)
         };
         let checked_measurements: Vec<_> = ids.iter().map(of).collect();
         memory.learn(&state, &model, (&checked_measurements, &[], false), Stamp::from_secs(1.0 + k as f64));
@@ -327,11 +328,11 @@ fn merged_at_one_place(read: &[&[u32]]) -> Option<(usize, (u32, u32))> {
 }
 
 #[test]
-fn of_three_features_at_one_place_of_which_two_are_read_at_once_one_is_too_many() {
+fn of_three_landmarks_at_one_place_of_which_two_are_read_at_once_one_is_too_many() {
     let two = [[0, 1].as_slice(), &[0, 2], &[1, 2], &[0, 2], &[0, 1], &[1, 2]];
-    let (clouds, pair) = merged_at_one_place(&two).unwrap();
+    let (scans, pair) = merged_at_one_place(&two).unwrap();
     // The one with the fewest readings, with the nearest.
-    assert!((1..5).contains(&clouds) && pair == (1, 0), "{clouds} {pair:?}");
+    assert!((1..5).contains(&scans) && pair == (1, 0), "{scans} {pair:?}");
     // All were read once: there are three, one of which is hidden now.
     let three: Vec<_> = [[0, 1, 2].as_slice()].into_iter().chain(two).collect();
     assert_eq!(merged_at_one_place(&three), None);

@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tally {
     /// Clouds with readings without identity.
-    pub clouds: u64,
+    #[serde(rename = "clouds")]
+    pub scans: u64,
     /// Candidates that became landmarks.
     pub confirmed: u64,
     /// Candidates that did not.

@@ -32,7 +32,7 @@ use crate::state::places::difference;
 const BELIEVED: f64 = 16.0;
 const REFUTED: f64 = 0.0;
 /// After so many clouds with readings it is decided, and by these odds.
-const CLOUDS: u32 = 60;
+const SCANS: u32 = 60;
 const DECIDED: f64 = 4.0;
 /// What a landmark that is read tells at most: landmarks stand in rows and grids. And what the innovations tell: a
 /// right loop leaves some, too, by what was linearized where the robot was not.
@@ -95,7 +95,7 @@ pub struct Trial {
     /// The sum of the squared innovations since, in units of the usual one, and of their degrees of freedom.
     nis: f64,
     dof: f64,
-    clouds: u32,
+    scans: u32,
 }
 
 impl Trial {
@@ -103,8 +103,8 @@ impl Trial {
     /// those that have closed it. `said` is the logarithm of the odds at which it was closed.
     pub fn new((state, memory): (&State, &Memory), since: u64, said: f64) -> Self {
         let is_old = |id: u32| memory.life(id).is_some_and(|life| life.is_confirmed && life.last < since);
-        let old = state.features.iter().filter(|feature| is_old(feature.id));
-        let watched = old.map(|feature| Watched { id: feature.id, told: 0.0, is_read: false }).collect();
+        let old = state.landmarks.iter().filter(|landmark| is_old(landmark.id));
+        let watched = old.map(|landmark| Watched { id: landmark.id, told: 0.0, is_read: false }).collect();
         Self {
             said,
             watched,
@@ -115,7 +115,7 @@ impl Trial {
             usual: memory.rates.innovation(),
             nis: 0.0,
             dof: 0.0,
-            clouds: 0,
+            scans: 0,
         }
     }
 
@@ -128,7 +128,7 @@ impl Trial {
         doubtful: &[Doubt],
         (nis, dof): (f64, usize),
     ) {
-        self.clouds += 1;
+        self.scans += 1;
         self.nis += nis / self.usual;
         self.dof += dof as f64;
         self.note_newcomers(state, memory);
@@ -136,12 +136,12 @@ impl Trial {
         for watched in self.watched.iter_mut().filter(|watched| !watched.is_read) {
             let (Some(i), Some(life)) = (state.find(watched.id), memory.life(watched.id)) else { continue };
             let z = state.in_robot(i);
-            if life.last == memory.cloud {
+            if life.last == memory.scan {
                 watched.is_read = true;
                 watched.told += read((state, memory), gate, i);
             } else if memory.rates.least_detection(&z, 2.0 * state.relative_spread(i).max(0.0).sqrt()) > IN_VIEW
                 && memory.is_missed(state, i, &z)
-                && !doubtful.iter().any(|doubt| doubt.feature == watched.id)
+                && !doubtful.iter().any(|doubt| doubt.landmark == watched.id)
             {
                 watched.told = (watched.told + (1.0 - memory.rates.detection(&z)).ln()).max(-MOST_MISSED);
             }
@@ -153,16 +153,16 @@ impl Trial {
         self.newcomers.retain(|new| state.find(new.id).is_some());
         self.looks.viewpoints(state, self.since, &mut self.views);
         let beside = (BESIDE / memory.rates.landmark_density()).max(NEAR_M2);
-        for (i, feature) in state.features.iter().enumerate() {
-            let Some(life) = memory.life(feature.id).filter(|life| life.first >= self.since) else { continue };
-            if life.last != memory.cloud {
+        for (i, landmark) in state.landmarks.iter().enumerate() {
+            let Some(life) = memory.life(landmark.id).filter(|life| life.first >= self.since) else { continue };
+            if life.last != memory.scan {
                 continue;
             }
             let x = place(state, i);
             let is_near = |other: usize| (place(state, other) - x).norm_squared() < beside;
             let is_old = |id: u32| memory.life(id).is_none_or(|life| life.first < self.since);
-            let is_known = state.features.iter().enumerate().any(|(k, other)| is_near(k) && is_old(other.id));
-            let exists = memory.existence(feature.id);
+            let is_known = state.landmarks.iter().enumerate().any(|(k, other)| is_near(k) && is_old(other.id));
+            let exists = memory.existence(landmark.id);
             // As far as it is known where it is beside what was seen from there.
             let is_placed = |view: &&ViewCell| {
                 let pair = (i, view.anchor);
@@ -170,9 +170,9 @@ impl Trial {
             };
             let views = self.views.iter().filter(is_placed);
             let told = if is_known { 0.0 } else { never_read(memory, views, &x, exists) };
-            match self.newcomers.iter_mut().find(|new| new.id == feature.id) {
+            match self.newcomers.iter_mut().find(|new| new.id == landmark.id) {
                 Some(new) => new.told = told,
-                None => self.newcomers.push(Watched { id: feature.id, told, is_read: true }),
+                None => self.newcomers.push(Watched { id: landmark.id, told, is_read: true }),
             }
         }
     }
@@ -191,9 +191,9 @@ impl Trial {
     /// What is to be thought of it.
     pub fn verdict(&self) -> Verdict {
         let odds = self.said + self.evidence();
-        if odds <= REFUTED || (self.clouds >= CLOUDS && odds < DECIDED) {
+        if odds <= REFUTED || (self.scans >= SCANS && odds < DECIDED) {
             Verdict::Refuted
-        } else if odds >= BELIEVED || self.clouds >= CLOUDS {
+        } else if odds >= BELIEVED || self.scans >= SCANS {
             Verdict::Believed
         } else {
             Verdict::Open

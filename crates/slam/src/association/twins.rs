@@ -5,7 +5,7 @@ use crate::association::life::Crowd;
 use crate::association::memory::{CONFIRMED, Memory};
 use crate::model::Model;
 use crate::state::places::difference;
-use crate::state::{Feature, State};
+use crate::state::{State, StateLandmark};
 
 /// Two landmarks that were read in one cloud are two.
 const CONTRADICTED: f64 = 50.0;
@@ -26,15 +26,15 @@ impl Memory {
         self.twins.clear();
         let gate = model.gate.associated(2)[1];
         for Associated { subject, measurement: checked, role, .. } in checked_measurements {
-            let (Subject::Feature(one), Role::Again) = (*subject, role) else { continue };
+            let (Subject::Landmark(one), Role::Again) = (*subject, role) else { continue };
             let (Some(i), Ok(_)) = (state.find(one), self.place(one)) else { continue };
             let Some((_, noise)) = model.sensors.place(&state.mounts, checked) else { continue };
             let near = gate * noise.trace();
-            for (k, feature) in state.features.iter().enumerate() {
-                if k == i || (feature.x - state.features[i].x).norm_squared() > near {
+            for (k, landmark) in state.landmarks.iter().enumerate() {
+                if k == i || (landmark.x - state.landmarks[i].x).norm_squared() > near {
                     continue;
                 }
-                if doubtful.iter().any(|doubt| doubt.feature == feature.id)
+                if doubtful.iter().any(|doubt| doubt.landmark == landmark.id)
                     || difference(state, (i, k), (i, k)).trace() > noise.trace()
                 {
                     continue;
@@ -44,12 +44,12 @@ impl Memory {
         }
         // Of several for which there is one reading, all but one were missed.
         for claims in doubtful.chunk_by(|a, b| a.measurement == b.measurement) {
-            let [Doubt { measurement: checked, feature: one, .. }, others @ ..] = claims else { continue };
+            let [Doubt { measurement: checked, landmark: one, .. }, others @ ..] = claims else { continue };
             let Some(i) = state.find(*one) else { continue };
-            for Doubt { feature: other, .. } in others {
+            for Doubt { landmark: other, .. } in others {
                 let is_either = |id: u32| id == *one || id == *other;
-                let is_of_another = |doubt: &Doubt| doubt.measurement != *checked && is_either(doubt.feature);
-                let is_read = |id: u32| self.life(id).is_none_or(|life| life.last == self.cloud);
+                let is_of_another = |doubt: &Doubt| doubt.measurement != *checked && is_either(doubt.landmark);
+                let is_read = |id: u32| self.life(id).is_none_or(|life| life.last == self.scan);
                 if doubtful.iter().any(is_of_another) || is_read(*one) || is_read(*other) {
                     continue;
                 }
@@ -61,14 +61,14 @@ impl Memory {
 
     /// One of two features at one place was read.
     fn compare(&mut self, state: &State, i: usize, k: usize) {
-        let (one, other) = (&state.features[i], &state.features[k]);
+        let (one, other) = (&state.landmarks[i], &state.landmarks[k]);
         let Ok(place) = self.place(other.id) else { return };
         let detection = self.rates.detection(&state.in_robot(k));
-        let (cloud, life) = (self.cloud, &mut self.lives[place]);
+        let (scan, life) = (self.scan, &mut self.lives[place]);
         if life.twin.0 != one.id {
             life.twin = (one.id, 0.0);
         }
-        life.twin.1 = if life.last == cloud { -CONTRADICTED } else { life.twin.1 - (1.0 - detection).ln() };
+        life.twin.1 = if life.last == scan { -CONTRADICTED } else { life.twin.1 - (1.0 - detection).ln() };
         if life.twin.1 > CONFIRMED {
             life.twin.1 = 0.0;
             let is_weaker = other.measurements < one.measurements;
@@ -88,21 +88,21 @@ impl Memory {
     ) {
         let gates = model.gate.associated(2);
         for Associated { subject, measurement: checked, role, .. } in checked_measurements {
-            let (Subject::Feature(id), Role::Again) = (*subject, role) else { continue };
+            let (Subject::Landmark(id), Role::Again) = (*subject, role) else { continue };
             let Some((_, noise)) = model.sensors.place(&state.mounts, checked) else { continue };
             self.count_at_place(state, id, (gates, noise.trace()), doubtful);
         }
         for doubt in doubtful {
-            self.count_at_place(state, doubt.feature, (gates, doubt.noise), doubtful);
+            self.count_at_place(state, doubt.landmark, (gates, doubt.noise), doubtful);
         }
     }
 
     /// Weighs what this cloud says of how many landmarks there are at the place of the feature `id`, once.
     fn count_at_place(&mut self, state: &State, id: u32, (gates, noise): ([f64; 2], f64), doubtful: &[Doubt]) {
-        let cloud = self.cloud;
+        let scan = self.scan;
         let Ok(place) = self.place(id) else { return };
         // Whatever comes of it: in a flood, thousands of readings may be of one feature.
-        if std::mem::replace(&mut self.lives[place].crowd.cloud, cloud) == cloud {
+        if std::mem::replace(&mut self.lives[place].crowd.scan, scan) == scan {
             return;
         }
         let Some(first) = state.find(id) else { return };
@@ -116,14 +116,14 @@ impl Memory {
         let by_chance = std::f64::consts::PI * gates[0] * noise * self.rates.landmark_density();
         let prior = (DOUBLE / by_chance.min(1.0)).ln().min(0.5 * CONFIRMED);
         let (mut read, mut odds) = (0, f64::INFINITY);
-        for life in members.iter().filter_map(|k| self.life(state.features[*k].id)) {
-            read += usize::from(life.last == cloud);
+        for life in members.iter().filter_map(|k| self.life(state.landmarks[*k].id)) {
+            read += usize::from(life.last == scan);
             odds = odds.min(if life.crowd.count == count { life.crowd.odds } else { prior });
         }
         // One that may be of another place, too, tells less that something was missed if it is of this one.
         let mut is_elsewhere = false;
         for claims in doubtful.chunk_by(|a, b| a.measurement == b.measurement) {
-            let is_member = |doubt: &&Doubt| members.iter().any(|k| state.features[*k].id == doubt.feature);
+            let is_member = |doubt: &&Doubt| members.iter().any(|k| state.landmarks[*k].id == doubt.landmark);
             let inside = claims.iter().filter(is_member).count();
             read += usize::from(inside > 0);
             is_elsewhere |= inside > 0 && inside < claims.len();
@@ -138,8 +138,8 @@ impl Memory {
         };
         let is_one_less = odds > CONFIRMED;
         for k in members {
-            if let Ok(place) = self.place(state.features[*k].id) {
-                self.lives[place].crowd = Crowd { count, odds: if is_one_less { 0.0 } else { odds }, cloud };
+            if let Ok(place) = self.place(state.landmarks[*k].id) {
+                self.lives[place].crowd = Crowd { count, odds: if is_one_less { 0.0 } else { odds }, scan };
             }
         }
         if is_one_less {
@@ -151,13 +151,13 @@ impl Memory {
     /// and with a difference that is known to √`known`, m². `None` where there are more than can be compared.
     fn gather(&self, state: &State, members: &mut [usize; MOST], near: f64, known: f64) -> Option<usize> {
         let is_at = |a: usize, b: usize| {
-            (state.features[a].x - state.features[b].x).norm_squared() <= near
+            (state.landmarks[a].x - state.landmarks[b].x).norm_squared() <= near
                 && difference(state, (a, b), (a, b)).trace() <= known
         };
         let first = members[0];
         let mut count = 1;
-        for (k, feature) in state.features.iter().enumerate().filter(|(k, _)| *k != first) {
-            if members[..count].iter().all(|member| is_at(*member, k)) && self.place(feature.id).is_ok() {
+        for (k, landmark) in state.landmarks.iter().enumerate().filter(|(k, _)| *k != first) {
+            if members[..count].iter().all(|member| is_at(*member, k)) && self.place(landmark.id).is_ok() {
                 *members.get_mut(count)? = k;
                 count += 1;
             }
@@ -168,10 +168,10 @@ impl Memory {
 
 /// Of features at one place the one with the fewest readings, and the one that is nearest to it.
 fn superfluous(state: &State, members: &[usize]) -> Option<(u32, u32)> {
-    let feature = |k: &usize| &state.features[*k];
-    let weaker = members.iter().map(feature).min_by_key(|feature| (feature.measurements, feature.id))?;
-    let apart = |other: &&Feature| (other.x - weaker.x).norm_squared();
-    let others = members.iter().map(feature).filter(|other| other.id != weaker.id);
+    let landmark = |k: &usize| &state.landmarks[*k];
+    let weaker = members.iter().map(landmark).min_by_key(|landmark| (landmark.measurements, landmark.id))?;
+    let apart = |other: &&StateLandmark| (other.x - weaker.x).norm_squared();
+    let others = members.iter().map(landmark).filter(|other| other.id != weaker.id);
     let nearest = others.min_by(|a, b| apart(a).total_cmp(&apart(b)).then(a.id.cmp(&b.id)))?;
     Some((weaker.id, nearest.id))
 }

@@ -70,7 +70,7 @@ pub fn linearize(
     let mut entries = Vec::with_capacity(8);
     let mut by_origin = -by_landmark;
     if let Some(ahead) = ahead {
-        let arm = state.features[ahead].x - state.features[origin].x;
+        let arm = state.landmarks[ahead].x - state.landmarks[origin].x;
         let by_ahead = skew(&arm) * (-h.dot(&skew(&z)) / arm.norm_squared());
         by_origin -= by_ahead;
         let row = state.covariance.row_of(ahead);
@@ -100,8 +100,8 @@ pub fn linearized_from(
 
 /// The pose of the base, in the frame of the features, from its origin and the point ahead of it.
 pub fn pose_of(state: &State, (origin, ahead): (usize, Option<usize>)) -> Se2 {
-    let origin = state.features[origin].x;
-    let arm = ahead.map_or_else(Vector2::x, |ahead| state.features[ahead].x - origin);
+    let origin = state.landmarks[origin].x;
+    let arm = ahead.map_or_else(Vector2::x, |ahead| state.landmarks[ahead].x - origin);
     Se2::new(origin.x, origin.y, arm.y.atan2(arm.x))
 }
 

@@ -14,7 +14,7 @@ use lienav_base::stamp::Stamp;
 /// How far a reading is to be trusted, of a landmark that is in the state: 0 where the gate leaves it out.
 pub fn trust_in(state: &State, model: &Model, waiting: &Waiting, sighting: &Sighting) -> f64 {
     let Some(i) = state.find(waiting.id) else { return 0.0 };
-    let Some(mut row) = sighting.linearize(state, &model.sensors, &state.features[i].x) else { return 0.0 };
+    let Some(mut row) = sighting.linearize(state, &model.sensors, &state.landmarks[i].x) else { return 0.0 };
     let at = state.covariance.row_of(i);
     row.entries.extend([(at, row.by_landmark.x), (at + 1, row.by_landmark.y)]);
     row.trust(model, &sighting.measurement, row.with(&row, state) + row.variance)
@@ -44,7 +44,7 @@ fn correct(
     let mut before: Option<Stamp> = None;
     for (sighting, trust) in waiting.sightings.iter().zip(trusted).filter(|(_, trust)| **trust > 0.0) {
         let there = linearized_at.map_or(&*state, |(there, _)| there);
-        let Some(mut row) = sighting.linearize(there, &model.sensors, &there.features[i].x) else { continue };
+        let Some(mut row) = sighting.linearize(there, &model.sensors, &there.landmarks[i].x) else { continue };
         let since = before.map_or(f64::INFINITY, |before| sighting.viewpoint.stamp.since(before));
         row.variance *= model.sensors.repetition(&sighting.measurement, since) / trust;
         row.entries.extend([(at, row.by_landmark.x), (at + 1, row.by_landmark.y)]);
@@ -69,6 +69,6 @@ fn correct(
         return None;
     }
     retract(state, &delta, &vec![0.0; n], model.filter.errors, &mut Vec::new());
-    state.features[i].first = state.features[i].x;
+    state.landmarks[i].first = state.landmarks[i].x;
     Some(delta)
 }

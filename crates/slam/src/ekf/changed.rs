@@ -3,7 +3,7 @@
 //! A factor is learned with a memory of many clouds; a noise that triples from one moment to the next would be learned
 //! with the patience of that memory, and the map would take in bad readings as good ones until then. The scores of a
 //! factor have mean zero and the variance of their information where the factor is right ([`NoiseFactors`]). In blocks
-//! of [`CLOUDS`] clouds, a sum beyond [`LIMIT`] standard deviations to which nearly every cloud has contributed says
+//! of [`SCANS`] clouds, a sum beyond [`LIMIT`] standard deviations to which nearly every cloud has contributed says
 //! that it is right no more. Then what was known before counts for no more than the block does. The share of clouds of
 //! one sign keeps a single wrong reading, and tails that are heavy, from looking like a change.
 //!
@@ -12,7 +12,7 @@
 use serde::{Deserialize, Serialize};
 
 /// Clouds of a block.
-const CLOUDS: u32 = 10;
+const SCANS: u32 = 10;
 
 /// Standard deviations of the sum of a block's scores. 5, and not 3: for every factor there are thousands of blocks.
 const LIMIT: f64 = 5.0;
@@ -27,7 +27,8 @@ const LEAST_INFORMATION: f64 = 2.0;
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Block {
     sums: Vec<Sum>,
-    clouds: u32,
+    #[serde(rename = "clouds")]
+    scans: u32,
 }
 
 /// Of one factor.
@@ -67,11 +68,11 @@ impl Block {
             sum.positive += u32::from(*g > 0.0);
             sum.negative += u32::from(*g < 0.0);
         }
-        self.clouds += 1;
-        if self.clouds < CLOUDS {
+        self.scans += 1;
+        if self.scans < SCANS {
             return;
         }
-        self.clouds = 0;
+        self.scans = 0;
         for (j, sum) in self.sums.iter_mut().enumerate() {
             let sum = std::mem::take(sum);
             if sum.contradicts(known[j * n + j]) {
@@ -88,7 +89,7 @@ impl Block {
     /// Becomes what another one is, in the memory that it has.
     pub fn copy_from(&mut self, other: &Self) {
         self.sums.clone_from(&other.sums);
-        self.clouds = other.clouds;
+        self.scans = other.scans;
     }
 
     /// Whether a block that was saved can be gone on with: finite numbers, of so many factors or none, and not more
@@ -96,10 +97,10 @@ impl Block {
     pub fn is_of(&self, factors: usize) -> bool {
         let is_sound = |sum: &Sum| {
             let Sum { score, information, positive, negative } = *sum;
-            score.is_finite() && information.is_finite() && positive <= self.clouds && negative <= self.clouds
+            score.is_finite() && information.is_finite() && positive <= self.scans && negative <= self.scans
         };
         let has_all = self.sums.is_empty() || self.sums.len() == factors;
-        self.clouds < CLOUDS && has_all && self.sums.iter().all(is_sound)
+        self.scans < SCANS && has_all && self.sums.iter().all(is_sound)
     }
 }
 
@@ -108,7 +109,7 @@ mod tests {
     use super::*;
 
     /// Blocks of these scores of one factor, each with an information of ½, after 500 clouds as expected.
-    fn after(scores: [f64; CLOUDS as usize]) -> (f64, f64) {
+    fn after(scores: [f64; SCANS as usize]) -> (f64, f64) {
         let mut block = Block::default();
         let mut known = [250.0];
         let mut last = [0.0];
@@ -116,7 +117,7 @@ mod tests {
             last = [score];
             block.take(&mut last, &[0.5], &mut known);
         }
-        assert_eq!((block.clouds, block.sums[0]), (0, Sum::default()), "the next block begins with nothing");
+        assert_eq!((block.scans, block.sums[0]), (0, Sum::default()), "the next block begins with nothing");
         (last[0], known[0])
     }
 
@@ -133,7 +134,7 @@ mod tests {
         assert_eq!(after([-0.5; 10]), (-0.5, 250.0));
         let mut block = Block::default();
         let (mut known, mut score) = ([1000.0], [0.0]);
-        for _ in 0..CLOUDS {
+        for _ in 0..SCANS {
             score = [-4.5];
             block.take(&mut score, &[5.0], &mut known);
         }
@@ -150,7 +151,7 @@ mod tests {
     fn others_keep_what_is_known_of_them() {
         let mut block = Block::default();
         let mut known = [250.0, 30.0, 30.0, 400.0];
-        for _ in 0..CLOUDS {
+        for _ in 0..SCANS {
             block.take(&mut [5.0, 0.01], &[0.5, 0.0, 0.0, 0.5], &mut known);
         }
         let scale = (5.0f64 / 250.0).sqrt();
@@ -171,6 +172,6 @@ mod tests {
         };
         assert!(!damaged(|block| block.sums[1].score = f64::NAN).is_of(3));
         assert!(!damaged(|block| block.sums[0].positive = u32::MAX).is_of(3));
-        assert!(!damaged(|block| block.clouds = u32::MAX).is_of(3));
+        assert!(!damaged(|block| block.scans = u32::MAX).is_of(3));
     }
 }

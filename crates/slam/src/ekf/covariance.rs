@@ -22,7 +22,7 @@ pub struct Covariance {
     data: Vec<f64>,
     stride: usize,
     calibration: usize,
-    features: usize,
+    landmarks: usize,
 }
 
 impl Covariance {
@@ -31,7 +31,7 @@ impl Covariance {
     pub fn new(pose: &Matrix3<f64>, calibration: &[f64], capacity: usize) -> Self {
         let stride = POSE + calibration.len() + 2 * capacity;
         let data = vec![0.0; stride * stride];
-        let mut covariance = Self { data, stride, calibration: calibration.len(), features: 0 };
+        let mut covariance = Self { data, stride, calibration: calibration.len(), landmarks: 0 };
         covariance.reset(pose, calibration);
         covariance
     }
@@ -39,7 +39,7 @@ impl Covariance {
     /// Becomes a copy of another covariance, and keeps its allocation if it is large enough.
     pub fn copy_from(&mut self, other: &Self) {
         let n = other.dim();
-        (self.calibration, self.features) = (other.calibration, other.features);
+        (self.calibration, self.landmarks) = (other.calibration, other.landmarks);
         if self.stride < n {
             self.stride = other.stride;
             self.data.resize(other.data.len(), 0.0);
@@ -52,7 +52,7 @@ impl Covariance {
 
     /// Number of rows.
     pub fn dim(&self) -> usize {
-        self.row_of(self.features)
+        self.row_of(self.landmarks)
     }
 
     /// First row of feature `i`.
@@ -62,7 +62,7 @@ impl Covariance {
 
     /// Number of features.
     pub fn features(&self) -> usize {
-        self.features
+        self.landmarks
     }
 
     /// Element (i, j), on either side of the diagonal.
@@ -94,7 +94,7 @@ impl Covariance {
 
     /// Covariance of feature `i` with feature `k`.
     #[inline]
-    pub fn feature_block(&self, i: usize, k: usize) -> Matrix2<f64> {
+    pub fn landmark_block(&self, i: usize, k: usize) -> Matrix2<f64> {
         let (row, column) = (self.row_of(i.max(k)), self.row_of(i.min(k)));
         // Two numbers each of two columns: below the diagonal, they follow each other.
         let first = column * self.stride + row;
@@ -107,8 +107,8 @@ impl Covariance {
     }
 
     /// Adds to the covariance of feature `i` with another feature `k`.
-    pub fn add_to_feature_block(&mut self, i: usize, k: usize, block: &Matrix2<f64>) {
-        let sum = self.feature_block(i, k) + block;
+    pub fn add_to_landmark_block(&mut self, i: usize, k: usize, block: &Matrix2<f64>) {
+        let sum = self.landmark_block(i, k) + block;
         for a in 0..2 {
             for b in 0..2 {
                 self.set(self.row_of(i) + a, self.row_of(k) + b, sum[(a, b)]);
@@ -142,7 +142,7 @@ impl Covariance {
     }
 
     /// Writes the two columns of feature `i` to `x` and `y` (`dim()` long each).
-    pub fn copy_feature_columns(&self, i: usize, x: &mut [f64], y: &mut [f64]) {
+    pub fn copy_landmark_columns(&self, i: usize, x: &mut [f64], y: &mut [f64]) {
         let (n, j) = (self.dim(), self.row_of(i));
         let rows = x[..j].iter_mut().zip(&mut y[..j]);
         for ((x, y), column) in rows.zip(self.data.chunks_exact(self.stride)) {
@@ -156,11 +156,11 @@ impl Covariance {
 
     /// Appends a feature x = C·pose + e with Cov(e) = `own`: C = 0 makes it independent of everything.
     pub fn append(&mut self, from_pose: &Matrix2x3<f64>, own: &Matrix2<f64>) {
-        let new = self.features;
+        let new = self.landmarks;
         if self.row_of(new + 1) > self.stride {
             self.grow(2 * new + 8);
         }
-        self.features += 1;
+        self.landmarks += 1;
         for k in 0..new {
             let cross: Matrix2<f64> = from_pose * self.cross_block(k).transpose();
             for a in 0..2 {
@@ -191,7 +191,7 @@ impl Covariance {
 
     /// Drops feature `i`; the last feature takes its place.
     pub fn swap_remove(&mut self, i: usize) {
-        let last = self.features - 1;
+        let last = self.landmarks - 1;
         let (hole, from) = (self.row_of(i), self.row_of(last));
         if i != last {
             for a in 0..2 {
@@ -203,12 +203,12 @@ impl Covariance {
                 self.set(hole + a, hole + b, self.get(from + a, from + b));
             }
         }
-        self.features = last;
+        self.landmarks = last;
     }
 
     /// Removes all features, and makes pose and calibration independent, with these variances.
     pub fn reset(&mut self, pose: &Matrix3<f64>, calibration: &[f64]) {
-        self.features = 0;
+        self.landmarks = 0;
         self.set_pose_block(pose);
         self.reset_calibration(calibration);
     }
@@ -242,12 +242,12 @@ impl Covariance {
 
     /// Transforms each feature by its own matrix: P ← T P Tᵀ, T = blockdiag(I, T_1, …, T_N). What two identities
     /// transform is left alone: features that have been out of view have no other.
-    pub fn transport(&mut self, features: &[Matrix2<f64>]) {
+    pub fn transport(&mut self, landmarks: &[Matrix2<f64>]) {
         let identity = Matrix2::identity();
-        if features.iter().all(|t| *t == identity) {
+        if landmarks.iter().all(|t| *t == identity) {
             return;
         }
-        for (k, tk) in features.iter().enumerate().take(self.features) {
+        for (k, tk) in landmarks.iter().enumerate().take(self.landmarks) {
             let stays = *tk == identity;
             let right = tk.transpose();
             if !stays {
@@ -259,7 +259,7 @@ impl Covariance {
             let (left, rest) = self.data.split_at_mut((j + 1) * self.stride);
             let first = &mut left[j * self.stride + j..j * self.stride + n];
             let second = &mut rest[j..n];
-            for ((x, y), ti) in first.chunks_exact_mut(2).zip(second.chunks_exact_mut(2)).zip(&features[k..]) {
+            for ((x, y), ti) in first.chunks_exact_mut(2).zip(second.chunks_exact_mut(2)).zip(&landmarks[k..]) {
                 if stays && *ti == identity {
                     continue;
                 }
@@ -267,12 +267,12 @@ impl Covariance {
                 (x[0], x[1], y[0], y[1]) = (block[(0, 0)], block[(1, 0)], block[(0, 1)], block[(1, 1)]);
             }
         }
-        self.transport_calibration(&Matrix3::identity(), features);
+        self.transport_calibration(&Matrix3::identity(), landmarks);
     }
 
     /// The pose moves, features stay: P_NN ← F P_NN Fᵀ + Q, P_fN ← P_fN Fᵀ.
     pub fn move_pose(&mut self, transition: &Matrix3<f64>, noise: &Matrix3<f64>) {
-        for i in 0..self.features {
+        for i in 0..self.landmarks {
             let cross = self.cross_block(i) * transition.transpose();
             self.set_cross_block(i, &cross);
         }
@@ -290,7 +290,7 @@ impl Covariance {
     /// |A|² and rotates the third by twice its angle, which takes half the work of two matrix products.
     pub fn move_all(&mut self, transition: &Matrix3<f64>, c: f64, s: f64, g: &[[f64; 3]]) {
         let a = Matrix2::new(c, -s, s, c);
-        for (i, rows) in g[self.row_of(0)..].chunks_exact(2).enumerate().take(self.features) {
+        for (i, rows) in g[self.row_of(0)..].chunks_exact(2).enumerate().take(self.landmarks) {
             let noise = Matrix2x3::from_fn(|r, p| dot3(&rows[r], &g[p]));
             let cross = a * self.cross_block(i) * transition.transpose() + noise;
             self.set_cross_block(i, &cross);
@@ -303,7 +303,7 @@ impl Covariance {
 
         let (half_scale, half_cos, half_sin) = (0.5 * (c * c + s * s), 0.5 * (c * c - s * s), c * s);
         let n = self.dim();
-        for k in 0..self.features {
+        for k in 0..self.landmarks {
             let j = self.row_of(k);
             // Mirror the one element of the diagonal block that lies above the diagonal; the loop then treats it like
             // the others.
@@ -328,13 +328,13 @@ impl Covariance {
     /// A linear change of the features' coordinates that involves the pose: x_i ← B x_i + C_i·pose, hence
     ///
     /// P_ik ← B P_ik Bᵀ + B P_iN C_kᵀ + C_i P_Nk Bᵀ + C_i P_NN C_kᵀ, P_iN ← B P_iN + C_i P_NN.
-    pub fn change_features(&mut self, b: &Matrix2<f64>, from_pose: impl Fn(usize) -> Matrix2x3<f64>) {
+    pub fn change_landmarks(&mut self, b: &Matrix2<f64>, from_pose: impl Fn(usize) -> Matrix2x3<f64>) {
         let pose = self.pose_block();
-        for k in 0..self.features {
+        for k in 0..self.landmarks {
             let (ck, pk): (_, Matrix3x2<f64>) = (from_pose(k), self.cross_block(k).transpose());
-            for i in k..self.features {
+            for i in k..self.landmarks {
                 let (ci, pi) = (from_pose(i), self.cross_block(i));
-                let block = b * self.feature_block(i, k) * b.transpose()
+                let block = b * self.landmark_block(i, k) * b.transpose()
                     + b * pi * ck.transpose()
                     + ci * pk * b.transpose()
                     + ci * pose * ck.transpose();
@@ -347,7 +347,7 @@ impl Covariance {
                 }
             }
         }
-        for i in 0..self.features {
+        for i in 0..self.landmarks {
             let cross = b * self.cross_block(i) + from_pose(i) * pose;
             self.set_cross_block(i, &cross);
         }
@@ -356,7 +356,7 @@ impl Covariance {
 
     /// A linear change of one feature's coordinates, x ← B x + w (I − B) p, p the position of the robot: with w = 1,
     /// what B turns is the place of the feature relative to the robot.
-    pub fn change_feature(&mut self, i: usize, b: &Matrix2<f64>, weight: f64) {
+    pub fn change_landmark(&mut self, i: usize, b: &Matrix2<f64>, weight: f64) {
         let (row, n) = (self.row_of(i), self.dim());
         let of_pose = (Matrix2::identity() - b) * weight;
         let change = |x: Vector2<f64>, p: Vector2<f64>| b * x + of_pose * p;
@@ -383,7 +383,7 @@ impl Covariance {
     /// Replaces the covariance of the pose, and removes its correlation with the rest of the state.
     pub fn replace_pose(&mut self, block: &Matrix3<f64>) {
         self.set_pose_block(block);
-        for i in 0..self.features {
+        for i in 0..self.landmarks {
             self.set_cross_block(i, &Matrix2x3::zeros());
         }
         self.transport_calibration(&Matrix3::zeros(), &[]);

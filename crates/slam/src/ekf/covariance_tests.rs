@@ -3,12 +3,12 @@ use nalgebra::DMatrix;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-fn random(features: usize, seed: u64) -> Covariance {
+fn random(landmarks: usize, seed: u64) -> Covariance {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut draw = || rng.random_range(-1.0..1.0);
     let root = Matrix3::from_fn(|_, _| draw());
     let mut p = Covariance::new(&(root * root.transpose()), &[], 2);
-    for _ in 0..features {
+    for _ in 0..landmarks {
         let from_pose = Matrix2x3::from_fn(|_, _| draw());
         let own = Matrix2::from_fn(|_, _| draw());
         p.append(&from_pose, &(own * own.transpose()));
@@ -110,7 +110,7 @@ fn add_outer3_and_transport_are_the_plain_products() {
 }
 
 #[test]
-fn change_features_is_the_plain_product() {
+fn change_landmarks_is_the_plain_product() {
     let mut p = random(4, 5);
     let n = p.dim();
     let b = Matrix2::new(0.8, 0.6, -0.6, 0.8);
@@ -121,7 +121,7 @@ fn change_features_is_the_plain_product() {
         map.fixed_view_mut::<2, 3>(p.row_of(i), 0).copy_from(&from_pose(i));
     }
     let expected = &map * p.to_matrix() * map.transpose();
-    p.change_features(&b, from_pose);
+    p.change_landmarks(&b, from_pose);
     close(&p.to_matrix(), &expected);
 }
 

@@ -33,7 +33,7 @@ impl Estimator {
         memory.tally.searched += u64::from(outcome.is_searched);
         memory.rates.innovate(outcome.nis, outcome.dof);
         for id in memory.learn(state, model, (&room.measurements, room.doubtful(), is_empty), stamp) {
-            fixed_lag.forget_feature(*id);
+            fixed_lag.forget_landmark(*id);
             if let Some(i) = state.find(*id) {
                 state.swap_remove(i);
             }
@@ -135,8 +135,8 @@ impl Estimator {
     pub fn landmarks(&self) -> usize {
         // What is remembered may be of features that have been dropped since.
         match self.memory.candidates() {
-            0 if !self.state.has_points() => self.state.features.len(),
-            _ => self.state.features.iter().filter(|feature| self.is_landmark(feature.id)).count(),
+            0 if !self.state.has_points() => self.state.landmarks.len(),
+            _ => self.state.landmarks.iter().filter(|landmark| self.is_landmark(landmark.id)).count(),
         }
     }
 

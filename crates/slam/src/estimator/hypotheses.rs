@@ -76,7 +76,7 @@ impl Hypothesis {
             }
         };
         let Some(inverse) = state.covariance.pose_block().try_inverse() else { return false };
-        if pose.dot(&(inverse * pose)) > NEAR || !has_the_same_features(state, from) {
+        if pose.dot(&(inverse * pose)) > NEAR || !has_the_same_landmarks(state, from) {
             return false;
         }
         apart.clear();
@@ -95,6 +95,6 @@ impl Hypothesis {
     }
 }
 
-fn has_the_same_features(one: &State, other: &State) -> bool {
-    one.features.iter().map(|feature| feature.id).eq(other.features.iter().map(|feature| feature.id))
+fn has_the_same_landmarks(one: &State, other: &State) -> bool {
+    one.landmarks.iter().map(|landmark| landmark.id).eq(other.landmarks.iter().map(|landmark| landmark.id))
 }

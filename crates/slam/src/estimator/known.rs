@@ -18,7 +18,7 @@ impl Estimator {
         delayed::give_up(&mut self.state);
         if before != MapMode::Localization {
             // What was estimated is known from now on, and its errors are correlated.
-            for i in 0..self.state.features.len() {
+            for i in 0..self.state.landmarks.len() {
                 self.model.known.write(&self.state.landmark(i));
                 self.model.known.correlate();
             }
@@ -32,8 +32,8 @@ impl Estimator {
 
     /// Forgets what does not count as a landmark yet.
     fn drop_candidates(&mut self) {
-        for i in (0..self.state.features.len()).rev() {
-            if !self.is_landmark(self.state.features[i].id) {
+        for i in (0..self.state.landmarks.len()).rev() {
+            if !self.is_landmark(self.state.landmarks[i].id) {
                 self.state.swap_remove(i);
             }
         }
@@ -46,7 +46,7 @@ impl Estimator {
         self.settle();
         self.hypotheses.clear();
         self.fixed_lag.clear();
-        for i in (0..self.state.features.len()).rev() {
+        for i in (0..self.state.landmarks.len()).rev() {
             self.state.swap_remove(i);
         }
         self.model.known = KnownMap::new(map);
@@ -59,12 +59,12 @@ impl Estimator {
         let mut known = self.model.known.clone();
         let is_frozen = self.model.map.mode == MapMode::Localization;
         if !is_frozen {
-            let of_landmarks = |i: &usize| !self.state.features[*i].is_viewpoint;
-            (0..self.state.features.len()).filter(of_landmarks).for_each(|i| known.write(&self.state.landmark(i)));
+            let of_landmarks = |i: &usize| !self.state.landmarks[*i].is_viewpoint;
+            (0..self.state.landmarks.len()).filter(of_landmarks).for_each(|i| known.write(&self.state.landmark(i)));
         }
         let mut map = known.to_map();
         let is_correlated = !is_frozen || known.is_correlated();
-        if map.joint.is_none() && is_correlated && map.landmarks.len() == self.state.features.len() {
+        if map.joint.is_none() && is_correlated && map.landmarks.len() == self.state.landmarks.len() {
             map.joint = Some(self.state.joint_of_places(map.landmarks.iter().map(|landmark| landmark.id)));
         }
         map

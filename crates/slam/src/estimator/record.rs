@@ -26,7 +26,7 @@ impl Estimator {
         let (Some(motions), Some(step)) = (&mut self.rows.record, &mut self.room.rows.record) else { return };
         let mut step = std::mem::take(&mut **step).after(&std::mem::take(&mut **motions));
         step.stamp = stamp;
-        step.features.extend(self.state.features.iter().map(|feature| feature.id));
+        step.landmarks.extend(self.state.landmarks.iter().map(|landmark| landmark.id));
         self.linearized.push(step);
     }
 }

@@ -70,7 +70,7 @@ impl Estimator {
             let (at, square_radius) = (robot.transform(&place), square_radius(place.norm()));
             let is_near = |i: &usize| (self.state.in_map(*i) - at).norm_squared() < square_radius;
             measurements += 1;
-            landmarks += (0..self.state.features.len()).filter(is_near).count();
+            landmarks += (0..self.state.landmarks.len()).filter(is_near).count();
         }
         landmarks as f64 > (1.0 + OTHERS) * f64::from(measurements)
     }
@@ -88,14 +88,14 @@ impl Estimator {
     pub fn is_elsewhere(&self, raw_measurements: &[Measurement], suspicion: &mut Option<Suspicion>) -> bool {
         let is_joint = self.model.association == Association::Joint && self.model.map.mode == MapMode::Mapping;
         let nameless = raw_measurements.iter().filter(|raw| raw.id.is_none()).count();
-        let is_telling = nameless > 0 && self.memory.rates.matched_per_cloud() >= ENOUGH as f64;
+        let is_telling = nameless > 0 && self.memory.rates.matched_per_scan() >= ENOUGH as f64;
         if !is_joint || self.model.map.local_features > 0 || !is_telling {
             return false;
         }
-        let since = suspicion.map_or(self.memory.cloud, |suspicion| suspicion.since);
+        let since = suspicion.map_or(self.memory.scan, |suspicion| suspicion.since);
         let is_old = |id: u32| self.memory.life(id).is_none_or(|life| life.is_confirmed && life.first < since);
         let is_known = |of: &&Associated| match of.subject {
-            Subject::Feature(id) => of.role == Role::Again && is_old(id),
+            Subject::Landmark(id) => of.role == Role::Again && is_old(id),
             Subject::Pose => false,
         };
         if 2 * self.measurements().iter().filter(is_known).count() >= nameless {
@@ -109,17 +109,17 @@ impl Estimator {
             (count + 1.0, sum + PI * gate * noise.determinant().max(0.0).sqrt())
         });
         let by_chance = 1.0 - (-rates.landmark_density() * area / f64::max(count, 1.0)).exp();
-        let is_read = |id: u32| self.memory.life(id).is_some_and(|life| life.last == self.memory.cloud);
+        let is_read = |id: u32| self.memory.life(id).is_some_and(|life| life.last == self.memory.scan);
         let recent = self.memory.recent();
         let mut sum = suspicion.unwrap_or(Suspicion { since, log_odds: 0.0, missed: 0 });
-        for (i, feature) in self.state.features.iter().enumerate() {
+        for (i, landmark) in self.state.landmarks.iter().enumerate() {
             let z = self.state.in_robot(i);
             let detection = rates.detection_in_view(&z);
-            let is_tracked = feature.last_seen >= recent && is_old(feature.id) && is_placed(&self.state, i, &z);
+            let is_tracked = landmark.last_seen >= recent && is_old(landmark.id) && is_placed(&self.state, i, &z);
             if !is_tracked || detection <= by_chance.max(IN_VIEW) {
                 continue;
             }
-            if is_read(feature.id) {
+            if is_read(landmark.id) {
                 sum.log_odds += (detection / by_chance).ln();
             } else {
                 sum.log_odds += ((1.0 - detection) / (1.0 - by_chance)).ln();
@@ -134,14 +134,14 @@ impl Estimator {
     /// suspicion have initialized is dropped.
     pub fn forget_place(&mut self, suspicion: &Suspicion) {
         let first = |id: u32| self.memory.life(id).is_some_and(|life| life.first >= suspicion.since);
-        let begun: Vec<u32> = self.state.features.iter().map(|feature| feature.id).filter(|id| first(*id)).collect();
+        let begun: Vec<u32> = self.state.landmarks.iter().map(|landmark| landmark.id).filter(|id| first(*id)).collect();
         for id in begun {
             if let Some(i) = self.state.find(id) {
                 self.state.swap_remove(i);
             }
         }
         let robot = self.state.pose.p;
-        let places = (0..self.state.features.len()).map(|i| (self.state.in_map(i) - robot).norm());
+        let places = (0..self.state.landmarks.len()).map(|i| (self.state.in_map(i) - robot).norm());
         let reach = places.fold(self.memory.rates.farthest(), f64::max);
         let covariance = Matrix3::from_diagonal(&Vector3::new(reach * reach, reach * reach, PI * PI));
         self.propagate(&Increment { motion: Se2::identity(), covariance, drift: None });

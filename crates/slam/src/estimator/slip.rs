@@ -6,7 +6,7 @@ use crate::estimator::Estimator;
 use crate::filter::Coordinates;
 use crate::marks;
 use crate::motion::Increment;
-use crate::state::{Feature, State};
+use crate::state::{State, StateLandmark};
 use lienav_lie::{Se2, skew};
 use nalgebra::{Matrix3, Vector2, Vector3};
 
@@ -26,12 +26,12 @@ pub struct Slip {
 
 /// The widest cut of the map, where a slip at it can be told: of landmarks without identity, in invariant coordinates.
 pub(super) fn cut(state: &State, memory: &Memory) -> Option<Cut> {
-    let is_nameless = |feature: &Feature| feature.is_viewpoint || memory.life(feature.id).is_some();
+    let is_nameless = |landmark: &StateLandmark| landmark.is_viewpoint || memory.life(landmark.id).is_some();
     let is_plain = state.coordinates == Coordinates::Invariant
         && !state.is_frozen
         && state.waiting.is_empty()
         && state.viewpoints.is_empty()
-        && state.features.iter().all(is_nameless);
+        && state.landmarks.iter().all(is_nameless);
     memory.cuts.widest().filter(|_| is_plain)
 }
 
@@ -54,7 +54,7 @@ impl Estimator {
     ///
     /// With (s, δa) the noise of a slip at p_c, ξ_θ = δa, ξ_p = s − J p_c δa, and e_i = −s − J(p_i − p_c)δa of what
     /// was there before, as of any motion.
-    fn slip_at(&mut self, Cut { cloud, place, reach_m }: &Cut, turn: f64, std: f64) {
+    fn slip_at(&mut self, Cut { scan, place, reach_m }: &Cut, turn: f64, std: f64) {
         marks::clear(&mut self.state);
         self.fixed_lag.clear();
         let Self { state, memory, .. } = self;
@@ -74,17 +74,17 @@ impl Estimator {
         rows.push([0.0, 0.0, std]);
         rows.resize(state.covariance.row_of(0), [0.0; 3]);
         let mut turned = Vec::new();
-        for i in 0..state.features.len() {
-            let feature = &mut state.features[i];
-            if memory.life(feature.id).is_some_and(|life| life.first >= *cloud) {
-                for x in [&mut feature.x, &mut feature.first, &mut feature.anchor] {
+        for i in 0..state.landmarks.len() {
+            let landmark = &mut state.landmarks[i];
+            if memory.life(landmark.id).is_some_and(|life| life.first >= *scan) {
+                for x in [&mut landmark.x, &mut landmark.first, &mut landmark.anchor] {
                     *x = motion.transform(x);
                 }
-                state.covariance.change_feature(i, &rotation, 0.0);
+                state.covariance.change_landmark(i, &rotation, 0.0);
                 rows.extend([[0.0; 3]; 2]);
-                turned.push(feature.id);
+                turned.push(landmark.id);
             } else {
-                rows.extend(noise(feature.x - place, -1.0));
+                rows.extend(noise(landmark.x - place, -1.0));
             }
         }
         state.covariance.add_outer3(&rows);

@@ -4,7 +4,7 @@ use crate::associated::Associated;
 use crate::association::account::{Account, Glance};
 use crate::estimator::Slip;
 use crate::history::checkpoint::Point;
-use crate::inbox::Cloud;
+use crate::inbox::QueuedScan;
 use lienav_base::stamp::Stamp;
 use std::collections::VecDeque;
 /// The logarithm of the odds against a slip, and of those at which it is believed.
@@ -36,7 +36,7 @@ pub struct Branch {
 pub struct Fork {
     pub way: Branch,
     /// How many clouds had come before.
-    pub clouds: u64,
+    pub scans: u64,
     /// What it had made of them when the last rivals began.
     pub weighed: f64,
     pub rivals: Vec<Rival>,
@@ -46,7 +46,7 @@ pub struct Fork {
 pub struct Rival {
     /// After the last cloud, since the fork.
     pub way: Branch,
-    pub clouds: usize,
+    pub scans: usize,
     pub slip: Slip,
 }
 
@@ -73,7 +73,7 @@ impl Rival {
 pub struct Doubt {
     pub forks: VecDeque<Fork>,
     /// The clouds since the first one, and how many were before.
-    pub clouds: VecDeque<Cloud>,
+    pub scans: VecDeque<QueuedScan>,
     pub before: u64,
     /// Clouds with readings since the last one.
     pub since: usize,
@@ -90,8 +90,8 @@ pub struct Doubt {
 
 impl Doubt {
     /// The cloud that has come last.
-    pub fn last_cloud(&mut self) -> Option<&mut Cloud> {
-        self.clouds.back_mut()
+    pub fn last_scan(&mut self) -> Option<&mut QueuedScan> {
+        self.scans.back_mut()
     }
 
     /// The first time to which the filter may go back.

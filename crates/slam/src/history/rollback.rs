@@ -1,7 +1,7 @@
 //! What the filter can go back to for scans that come late.
 
 use crate::history::checkpoint::Point;
-use crate::inbox::Cloud;
+use crate::inbox::QueuedScan;
 use std::collections::VecDeque;
 /// What the filter can go back to, and what it has processed since.
 #[derive(Default)]
@@ -9,7 +9,7 @@ pub struct Rollback {
     /// In the order of their times.
     pub points: VecDeque<Numbered>,
     /// Clouds as they came, since the first point, in the order in which they were processed.
-    pub clouds: VecDeque<Cloud>,
+    pub scans: VecDeque<QueuedScan>,
     /// How many clouds were processed before those.
     pub forgotten: u64,
     /// How many clouds were taken in late.
@@ -19,5 +19,5 @@ pub struct Rollback {
 /// The filter before a cloud, and how many clouds were processed before it.
 pub struct Numbered {
     pub point: Point,
-    pub clouds: u64,
+    pub scans: u64,
 }

@@ -2,14 +2,14 @@
 
 use crate::association::account::{Account, Glance};
 use crate::history::checkpoint::Point;
-use crate::inbox::Cloud;
+use crate::inbox::QueuedScan;
 /// Where the filter was, and the clouds that have come since, in the order of their places.
 #[derive(Default)]
 pub struct SecondLook {
     pub point: Option<Point>,
     /// What the filter has made of the clouds since, of landmarks without identity.
     pub account: Option<Account>,
-    pub clouds: Vec<Cloud>,
+    pub scans: Vec<QueuedScan>,
     /// Landmarks that have turned out to be one since: the one that is gone, and the one that was kept.
     pub merged: Vec<(u32, u32)>,
     /// How often it was looked again.
@@ -23,8 +23,8 @@ impl SecondLook {
     }
 
     /// The cloud that has come last.
-    pub fn last_cloud(&mut self) -> Option<&mut Cloud> {
-        self.clouds.last_mut()
+    pub fn last_scan(&mut self) -> Option<&mut QueuedScan> {
+        self.scans.last_mut()
     }
 
     /// Takes in what a cloud makes of the features, and its normalized squared innovation with the degrees of freedom.

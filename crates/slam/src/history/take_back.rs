@@ -2,14 +2,14 @@
 
 use crate::association::trial::Trial;
 use crate::history::checkpoint::Point;
-use crate::inbox::Cloud;
+use crate::inbox::QueuedScan;
 use lienav_base::stamp::Stamp;
 /// A loop on trial.
 pub struct Closed {
     /// Before it, after the cloud that has closed it.
     pub point: Point,
     /// What has come since, in the order in which it was processed.
-    pub clouds: Vec<Cloud>,
+    pub scans: Vec<QueuedScan>,
     pub measurements: usize,
     /// The landmarks that it has merged, the young and the old ones.
     pub pairs: Vec<(u32, u32)>,
@@ -33,8 +33,8 @@ impl TakeBack {
     }
 
     /// The cloud that has come last since the loop on trial.
-    pub fn last_cloud(&mut self) -> Option<&mut Cloud> {
-        self.closed.as_mut()?.clouds.last_mut()
+    pub fn last_scan(&mut self) -> Option<&mut QueuedScan> {
+        self.closed.as_mut()?.scans.last_mut()
     }
 
     /// Before the loop on trial.

@@ -1,7 +1,7 @@
 //! Landmarks keep their numbers where clouds are taken in again.
 
 use crate::history::checkpoint::Point;
-use crate::inbox::Cloud;
+use crate::inbox::QueuedScan;
 use crate::names::Renamed;
 use crate::output::Processed;
 use crate::slam::Slam;
@@ -24,9 +24,9 @@ impl Slam {
     }
 
     /// Takes in what became of a cloud that was taken in again.
-    pub(super) fn note_again(&self, again: &mut Again, cloud: &Cloud) {
+    pub(super) fn note_again(&self, again: &mut Again, scan: &QueuedScan) {
         again.merged.extend_from_slice(self.estimator.merged());
-        again.renamed.note(&cloud.names, self.estimator.measurements());
+        again.renamed.note(&scan.names, self.estimator.measurements());
     }
 
     /// All clouds were taken in again, and the merges in `split` are none. Landmarks that have begun since and are gone
@@ -40,13 +40,13 @@ impl Slam {
     }
 
     /// What a cloud was taken for is kept with it, for who takes it in again.
-    pub(super) fn name_kept(&mut self, cloud: &Cloud, step: &Processed) {
+    pub(super) fn name_kept(&mut self, scan: &QueuedScan, step: &Processed) {
         if !matches!(step, Ok(Some(_))) || self.estimator.memory().is_idle() {
             return;
         }
         let measurements = self.estimator.measurements();
-        let kept = [self.second_look.last_cloud(), self.take_back.last_cloud(), self.doubt.last_cloud()];
-        for kept in kept.into_iter().flatten().filter(|kept| kept.place() == cloud.place()) {
+        let kept = [self.second_look.last_scan(), self.take_back.last_scan(), self.doubt.last_scan()];
+        for kept in kept.into_iter().flatten().filter(|kept| kept.place() == scan.place()) {
             kept.names.take(measurements);
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::association::account::Account;
 use crate::history::checkpoint::Point;
-use crate::inbox::Cloud;
+use crate::inbox::QueuedScan;
 use crate::output::Processed;
 use crate::slam::Slam;
 
@@ -30,17 +30,17 @@ impl Slam {
     }
 
     /// Takes a cloud in for an account, with loops on trial if so.
-    pub(super) fn take_in_for(&mut self, cloud: &Cloud, account: &mut Account, tries_loops: bool) -> Processed {
+    pub(super) fn take_in_for(&mut self, scan: &QueuedScan, account: &mut Account, tries_loops: bool) -> Processed {
         self.estimator.try_loops(tries_loops);
-        let step = self.take_in(cloud);
+        let step = self.take_in(scan);
         self.estimator.try_loops(false);
         self.note_account(&step, account);
         step
     }
 
     /// Takes a cloud in again. Landmarks that it begins have the numbers that they had.
-    pub(super) fn take_in(&mut self, cloud: &Cloud) -> Processed {
-        let mut copy = self.inbox.copy(cloud);
+    pub(super) fn take_in(&mut self, scan: &QueuedScan) -> Processed {
+        let mut copy = self.inbox.copy(scan);
         // What is left out of it was counted when it was processed first.
         let counted = (self.counts, self.begun_anew);
         let step = self.process(&mut copy);

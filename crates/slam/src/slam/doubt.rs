@@ -20,7 +20,7 @@ use crate::association::cuts::Cut;
 use crate::config::{Config, MapMode};
 use crate::estimator::Slip;
 use crate::history::doubt::{Branch, Fork, Rival, SUSPICIOUS};
-use crate::inbox::Cloud;
+use crate::inbox::QueuedScan;
 use crate::output::{Processed, Step};
 use crate::slam::Slam;
 use lienav_base::stamp::Stamp;
@@ -30,11 +30,11 @@ const EVERY: usize = 4;
 /// So many of these times are kept.
 const KEPT: usize = 16;
 /// With more features, the steps that are made again would take longer than a robot should wait.
-const MOST_FEATURES: usize = 64;
+const MOST_LANDMARKS: usize = 64;
 /// As many messages of odometry and inertial samples are kept that were used.
 const MOST_MESSAGES: usize = 4096;
 /// As many clouds are kept, those without readings too.
-const MOST_CLOUDS: usize = 600;
+const MOST_SCANS: usize = 600;
 /// A cloud with more readings is not kept: in a map this small, most of them are of no landmark.
 const MAX_MEASUREMENTS: usize = 256;
 /// How far a robot that slips has turned otherwise, and with which standard deviation, rad. If the filter were told of one
@@ -58,35 +58,35 @@ impl Slam {
             && map.local_features == 0
             && timing.rewind_s == 0.0
             && self.search.is_none()
-            && self.estimator.state.features.len() <= MOST_FEATURES
+            && self.estimator.state.landmarks.len() <= MOST_LANDMARKS
             && self.inbox.past_messages() <= MOST_MESSAGES
-            && self.doubt.clouds.len() < MOST_CLOUDS
+            && self.doubt.scans.len() < MOST_SCANS
             && !self.estimator.is_recorded()
     }
 
     /// Keeps what is needed to take this cloud in again; to be called before it is processed.
-    pub(super) fn keep_for_doubt(&mut self, cloud: &Cloud) {
+    pub(super) fn keep_for_doubt(&mut self, scan: &QueuedScan) {
         if self.estimator.memory().is_idle() {
             return;
         }
-        if !self.doubts() || cloud.measurements.len() > MAX_MEASUREMENTS {
+        if !self.doubts() || scan.measurements.len() > MAX_MEASUREMENTS {
             return self.end_doubt();
         }
-        let Some(time) = self.time.filter(|time| *time <= cloud.stamp) else { return };
+        let Some(time) = self.time.filter(|time| *time <= scan.stamp) else { return };
         if self.doubt.forks.is_empty() || self.doubt.since >= EVERY {
             if self.doubt.forks.len() >= KEPT {
                 self.forget_first_fork();
             }
             self.inbox.keep_past(true);
-            let clouds = self.doubt.before + self.doubt.clouds.len() as u64;
+            let scans = self.doubt.before + self.doubt.scans.len() as u64;
             let spare = self.doubt.spare.pop();
             let mut way = self.way_in(time, spare);
             self.estimator.begin(&mut way.account);
-            self.doubt.forks.push_back(Fork { way, clouds, weighed: 0.0, rivals: Vec::new() });
+            self.doubt.forks.push_back(Fork { way, scans, weighed: 0.0, rivals: Vec::new() });
             self.doubt.since = 0;
         }
-        let copy = self.inbox.copy(cloud);
-        self.doubt.clouds.push_back(copy);
+        let copy = self.inbox.copy(scan);
+        self.doubt.scans.push_back(copy);
     }
 
     /// Where the filter is, in the memory of a way that nobody goes any more. What is in the account is to be begun.
@@ -102,12 +102,12 @@ impl Slam {
             self.doubt.spare.push(way);
             self.doubt.spare.extend(rivals.into_iter().map(|rival| rival.way));
         }
-        let Some(first) = self.doubt.forks.front().map(|fork| fork.clouds) else { return };
+        let Some(first) = self.doubt.forks.front().map(|fork| fork.scans) else { return };
         while self.doubt.before < first
-            && let Some(cloud) = self.doubt.clouds.pop_front()
+            && let Some(scan) = self.doubt.scans.pop_front()
         {
             self.doubt.before += 1;
-            self.inbox.recycle(cloud);
+            self.inbox.recycle(scan);
         }
         self.doubt.merged.retain(|(count, _)| *count > first);
         self.forget_past_as_needed();
@@ -118,8 +118,8 @@ impl Slam {
         if !self.doubt.forks.is_empty() {
             self.doubt.forks.clear();
             self.doubt.spare.clear();
-            self.doubt.before += self.doubt.clouds.len() as u64;
-            self.doubt.clouds.drain(..).for_each(|cloud| self.inbox.recycle(cloud));
+            self.doubt.before += self.doubt.scans.len() as u64;
+            self.doubt.scans.drain(..).for_each(|scan| self.inbox.recycle(scan));
             self.doubt.merged.clear();
             self.keep_past_as_needed();
         }
@@ -145,7 +145,7 @@ impl Slam {
         if self.doubt.forks.is_empty() {
             return None;
         }
-        let count = self.doubt.before + self.doubt.clouds.len() as u64;
+        let count = self.doubt.before + self.doubt.scans.len() as u64;
         // Of clouds that are kept only: they are taken back with them.
         self.doubt.merged.extend(self.estimator.merged().iter().map(|pair| (count, *pair)));
         if !self.doubt.has_glanced {
@@ -180,34 +180,34 @@ impl Slam {
         if self.doubt.forks.iter().all(|fork| fork.rivals.is_empty()) {
             return;
         }
-        let Some(cloud) = self.doubt.clouds.pop_back() else { return };
+        let Some(scan) = self.doubt.scans.pop_back() else { return };
         let (mut forks, mut spare) = (std::mem::take(&mut self.doubt.forks), std::mem::take(&mut self.doubt.spare));
         let known = SETTLED.1 * self.estimator.state.pose_covariance()[(2, 2)];
         self.aside(|slam| {
             for Fork { way: own, rivals, .. } in &mut forks {
                 let is_in_doubt = own.account.is_suspicious(SUSPICIOUS);
-                let given_up = rivals.extract_if(.., |Rival { way: Branch { point, account }, clouds, .. }| {
+                let given_up = rivals.extract_if(.., |Rival { way: Branch { point, account }, scans, .. }| {
                     let mut is_same = false;
                     slam.on(point, |slam| {
-                        let _ = slam.take_in_for(&cloud, account, true);
+                        let _ = slam.take_in_for(&scan, account, true);
                         is_same = slam.estimator.state.pose_covariance()[(2, 2)] < known
                             && (account.against() - own.account.against()).abs() < SETTLED.2;
                     });
-                    *clouds += 1;
-                    !is_in_doubt || (is_same && *clouds > SETTLED.0)
+                    *scans += 1;
+                    !is_in_doubt || (is_same && *scans > SETTLED.0)
                 });
                 spare.extend(given_up.map(|rival| rival.way));
             }
         });
-        self.doubt.clouds.push_back(cloud);
+        self.doubt.scans.push_back(scan);
         (self.doubt.forks, self.doubt.spare) = (forks, spare);
     }
 
     /// Follows what the filter would be if the robot had slipped at the time of this fork, for each of [`TURNS`].
     fn begin_rivals(&mut self, k: usize) {
         let (mut forks, mut spare) = (std::mem::take(&mut self.doubt.forks), std::mem::take(&mut self.doubt.spare));
-        let clouds = std::mem::take(&mut self.doubt.clouds);
-        let Fork { way, clouds: first, weighed, rivals } = &mut forks[k];
+        let scans = std::mem::take(&mut self.doubt.scans);
+        let Fork { way, scans: first, weighed, rivals } = &mut forks[k];
         *weighed = way.account.against();
         let since = (*first - self.doubt.before) as usize;
         self.aside(|slam| {
@@ -218,18 +218,18 @@ impl Slam {
                 slam.on(&mut way.point, |slam| {
                     let other = other.insert(slam.way_in(time, spare.pop()));
                     slam.slip(slip, &mut other.account);
-                    for cloud in clouds.range(since..) {
-                        let _ = slam.take_in_for(cloud, &mut other.account, true);
+                    for scan in scans.range(since..) {
+                        let _ = slam.take_in_for(scan, &mut other.account, true);
                     }
                 });
                 // The filter has gone on from where the fork was, of which the other is a copy.
                 if let Some(mut other) = other {
                     std::mem::swap(&mut other.point, &mut way.point);
-                    rivals.push(Rival { way: other, clouds: 0, slip });
+                    rivals.push(Rival { way: other, scans: 0, slip });
                 }
             }
         });
-        (self.doubt.forks, self.doubt.spare, self.doubt.clouds) = (forks, spare, clouds);
+        (self.doubt.forks, self.doubt.spare, self.doubt.scans) = (forks, spare, scans);
     }
 
     /// The robot slips, and an account begins.
@@ -240,20 +240,20 @@ impl Slam {
 
     /// Goes on as if the robot had slipped at the time of this fork.
     fn take_slip(&mut self, k: usize, slip: Slip) -> Option<Processed> {
-        let Fork { way: Branch { point, mut account }, clouds, .. } = self.doubt.forks.drain(..).nth(k)?;
+        let Fork { way: Branch { point, mut account }, scans, .. } = self.doubt.forks.drain(..).nth(k)?;
         let mut again = self.go_back_for_good(point);
         self.slip(slip, &mut account);
         let mut last = None;
-        let since = (clouds - self.doubt.before) as usize;
-        let merged = self.doubt.merged.drain(..).filter(|(count, _)| *count > clouds);
+        let since = (scans - self.doubt.before) as usize;
+        let merged = self.doubt.merged.drain(..).filter(|(count, _)| *count > scans);
         let split = merged.map(|(_, pair)| pair).collect();
-        for (k, cloud) in std::mem::take(&mut self.doubt.clouds).into_iter().enumerate() {
+        for (k, scan) in std::mem::take(&mut self.doubt.scans).into_iter().enumerate() {
             self.doubt.before += 1;
             if k >= since {
-                last = Some(self.take_in_for(&cloud, &mut account, true));
-                self.note_again(&mut again, &cloud);
+                last = Some(self.take_in_for(&scan, &mut account, true));
+                self.note_again(&mut again, &scan);
             }
-            self.inbox.recycle(cloud);
+            self.inbox.recycle(scan);
         }
         self.end_again(again, split);
         self.estimator.note_slip();
@@ -295,7 +295,7 @@ mod tests {
 
     fn rival(turn: f64, ahead_m: f64, told: f64) -> Rival {
         let way = Branch { point: at(ahead_m), account: Account::telling(told) };
-        Rival { way, clouds: 0, slip: Slip { turn, std: 0.2, at: None } }
+        Rival { way, scans: 0, slip: Slip { turn, std: 0.2, at: None } }
     }
 
     #[test]
@@ -304,7 +304,7 @@ mod tests {
             let one = rival(0.4, 0.0, 20.0);
             let slip = one.slip;
             let way = Branch { point: at(0.0), account: Account::telling(0.0) };
-            let fork = Fork { way, clouds: 0, weighed: 0.0, rivals: vec![one, other] };
+            let fork = Fork { way, scans: 0, weighed: 0.0, rivals: vec![one, other] };
             Doubt { forks: VecDeque::from([fork]), ..Doubt::default() }.is_undisputed(0, slip)
         };
         assert!(!is_undisputed(rival(-0.4, 1.0, 18.0)), "as likely, a metre away");

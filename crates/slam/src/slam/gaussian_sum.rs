@@ -8,7 +8,7 @@
 
 use super::Slam;
 use crate::gaussian_sum::GaussianSum;
-use crate::inbox::Cloud;
+use crate::inbox::QueuedScan;
 use crate::motion::Increment;
 use crate::{Config, Discretization, MapMode};
 use lienav_lie::Se2;
@@ -19,19 +19,19 @@ const SUPPORT: f64 = 0.9;
 
 impl Slam {
     /// Whether a scan is of the sort that the sum is for.
-    fn uses_sum(&self, cloud: &Cloud) -> bool {
+    fn uses_sum(&self, scan: &QueuedScan) -> bool {
         self.config.filter_mode() == MapMode::Localization
             && self.config.timing.rewind_s == 0.0
             && GaussianSum::has_room(self.estimator.model.known.len())
             && self.filter().discretization() != Discretization::Euler
-            && !self.estimator.model.sensors.reads_pose(cloud.kind)
-            && cloud.measurements.iter().any(|measurement| measurement.id.is_none())
+            && !self.estimator.model.sensors.reads_pose(scan.kind)
+            && scan.measurements.iter().any(|measurement| measurement.id.is_none())
     }
 
     /// Gives a scan to the sum, which begins where the filter is, or anywhere while the robot is searched for. To be called
     /// at the instant of the scan, before it corrects the state.
-    pub(super) fn note_in_sum(&mut self, cloud: &Cloud) {
-        if !self.uses_sum(cloud) {
+    pub(super) fn note_in_sum(&mut self, scan: &QueuedScan) {
+        if !self.uses_sum(scan) {
             return;
         }
         if self.gaussian_sum.is_none() {
@@ -44,7 +44,7 @@ impl Slam {
             self.gaussian_sum = Some(Box::new(sum));
         }
         if let Some(sum) = &mut self.gaussian_sum {
-            sum.observe(cloud.stamp, cloud.kind, &cloud.measurements);
+            sum.observe(scan.stamp, scan.kind, &scan.measurements);
         }
     }
 
@@ -55,8 +55,8 @@ impl Slam {
 
     /// Compares the estimate with the sum after a scan: where the sum has found the robot elsewhere, the filter goes on
     /// there, and where it has lost it, the robot is searched for.
-    pub(super) fn check_by_sum(&mut self, cloud: &Cloud) {
-        if self.search.is_some() || !self.uses_sum(cloud) {
+    pub(super) fn check_by_sum(&mut self, scan: &QueuedScan) {
+        if self.search.is_some() || !self.uses_sum(scan) {
             return;
         }
         let Some(sum) = self.gaussian_sum.as_ref().filter(|sum| sum.is_responsible()) else { return };

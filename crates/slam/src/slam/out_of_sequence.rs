@@ -2,7 +2,7 @@
 //! again with all that was used since: rollback and replay, exact, at the cost of the steps that are made again.
 
 use crate::history::rollback::{Numbered, Rollback};
-use crate::inbox::Cloud;
+use crate::inbox::QueuedScan;
 use crate::input::{Measurement, MeasurementKind};
 use crate::output::DropReason;
 use crate::slam::Slam;
@@ -15,14 +15,14 @@ const POINTS: f64 = 4.0;
 impl Slam {
     /// How many clouds came too late for their place, and were taken in by going back (`timing.rewind_s`). They make no
     /// [`Step`](crate::Step) of their own: later steps and [`Slam::predicted`] have them.
-    pub fn late_clouds(&self) -> u64 {
+    pub fn late_scans(&self) -> u64 {
         self.rollback.late
     }
 
     /// How many points and how many clouds are kept.
     #[cfg(test)]
     pub(crate) fn rollback_sizes(&self) -> (usize, usize) {
-        (self.rollback.points.len(), self.rollback.clouds.len())
+        (self.rollback.points.len(), self.rollback.scans.len())
     }
 
     /// How many messages are kept that were used.
@@ -37,10 +37,10 @@ impl Slam {
         self.end_doubt();
         self.believe_loop();
         self.estimator.leap();
-        let Rollback { points, clouds, forgotten, .. } = &mut self.rollback;
+        let Rollback { points, scans, forgotten, .. } = &mut self.rollback;
         points.clear();
-        *forgotten += clouds.len() as u64;
-        clouds.drain(..).for_each(|cloud| self.inbox.recycle(cloud));
+        *forgotten += scans.len() as u64;
+        scans.drain(..).for_each(|scan| self.inbox.recycle(scan));
         if let Some(time) = self.time {
             self.inbox.forget_past(time);
         }
@@ -50,16 +50,16 @@ impl Slam {
     pub(super) fn stay_if_used(&mut self, kind: MeasurementKind) {
         let is_added = |kind| matches!(kind, MeasurementKind::Added(_));
         let is_same = |used: MeasurementKind| used == kind || !(is_added(used) || is_added(kind));
-        if self.rollback.clouds.iter().any(|cloud| is_same(cloud.kind)) {
+        if self.rollback.scans.iter().any(|scan| is_same(scan.kind)) {
             self.stay();
         }
     }
 
     /// Keeps what is needed to take in a cloud before this one later; to be called before it is processed.
-    pub(super) fn keep_for_rollback(&mut self, cloud: &Cloud) {
-        if self.time.is_some_and(|time| time <= cloud.stamp) && self.keep_point() {
-            let copy = self.inbox.copy(cloud);
-            self.rollback.clouds.push_back(copy);
+    pub(super) fn keep_for_rollback(&mut self, scan: &QueuedScan) {
+        if self.time.is_some_and(|time| time <= scan.stamp) && self.keep_point() {
+            let copy = self.inbox.copy(scan);
+            self.rollback.scans.push_back(copy);
         }
     }
 
@@ -75,9 +75,9 @@ impl Slam {
         }
         let newest = self.rollback.points.back();
         if newest.is_none_or(|newest| time.since(newest.point.time) >= window_s / POINTS) {
-            let clouds = self.rollback.forgotten + self.rollback.clouds.len() as u64;
+            let scans = self.rollback.forgotten + self.rollback.scans.len() as u64;
             let point = self.point(time);
-            self.rollback.points.push_back(Numbered { point, clouds });
+            self.rollback.points.push_back(Numbered { point, scans });
             self.forget_points(time - window_s);
         }
         true
@@ -85,15 +85,15 @@ impl Slam {
 
     /// Forgets the points that no cloud of `stamp` or later needs, and what came before the first that stays.
     fn forget_points(&mut self, stamp: Stamp) {
-        let Rollback { points, clouds, forgotten, .. } = &mut self.rollback;
+        let Rollback { points, scans, forgotten, .. } = &mut self.rollback;
         while points.get(1).is_some_and(|second| second.point.is_before(stamp)) {
             points.pop_front();
         }
         let Some(first) = points.front() else { return };
-        while *forgotten < first.clouds
-            && let Some(cloud) = clouds.pop_front()
+        while *forgotten < first.scans
+            && let Some(scan) = scans.pop_front()
         {
-            self.inbox.recycle(cloud);
+            self.inbox.recycle(scan);
             *forgotten += 1;
         }
         self.inbox.forget_past(first.point.time);
@@ -108,7 +108,7 @@ impl Slam {
     ) -> Result<(), DropReason> {
         let window_s = self.config.timing.rewind_s;
         let is_within = self.time.is_some_and(|time| time.since(stamp) <= window_s);
-        if self.rollback.clouds.iter().any(|cloud| cloud.place() == (stamp, kind.index())) {
+        if self.rollback.scans.iter().any(|scan| scan.place() == (stamp, kind.index())) {
             return Err(DropReason::DuplicateStamp);
         }
         let place = self.rollback.points.iter().rposition(|numbered| numbered.point.is_before(stamp));
@@ -117,29 +117,29 @@ impl Slam {
         };
         let point = self.rollback.points.drain(place..).next();
         if let Some(point) = point {
-            self.replay(point, Cloud::new(stamp, kind, measurements));
+            self.replay(point, QueuedScan::new(stamp, kind, measurements));
         }
         Ok(())
     }
 
     /// Goes back to `point`, and comes forward again with `late` in its place.
-    fn replay(&mut self, Numbered { point, clouds: processed }: Numbered, late: Cloud) {
+    fn replay(&mut self, Numbered { point, scans: processed }: Numbered, late: QueuedScan) {
         let place = late.place();
-        let mut clouds = self.rollback.clouds.split_off((processed - self.rollback.forgotten) as usize);
-        clouds.insert(clouds.partition_point(|cloud| cloud.place() < place), late);
+        let mut scans = self.rollback.scans.split_off((processed - self.rollback.forgotten) as usize);
+        scans.insert(scans.partition_point(|scan| scan.place() < place), late);
 
         self.go_back(point);
-        for mut cloud in clouds {
-            self.keep_for_rollback(&cloud);
+        for mut scan in scans {
+            self.keep_for_rollback(&scan);
             let counted = (self.counts, self.begun_anew);
-            let outcome = self.process(&mut cloud);
-            if cloud.place() != place {
+            let outcome = self.process(&mut scan);
+            if scan.place() != place {
                 // What is left out of it was counted when it was processed first.
                 (self.counts, self.begun_anew) = counted;
             } else if let Err(reason) = outcome {
                 self.counts.add(reason);
             }
-            self.inbox.recycle(cloud);
+            self.inbox.recycle(scan);
         }
         self.rollback.late += 1;
         self.note_validity();

@@ -3,7 +3,7 @@
 
 use crate::associated::{Associated, Role, Subject};
 use crate::checked::CheckedMeasurement;
-use crate::inbox::Cloud;
+use crate::inbox::QueuedScan;
 use crate::input::MeasurementKind;
 use crate::motion::Increment;
 use crate::output::{DropReason, PoseEstimate};
@@ -51,10 +51,10 @@ impl Slam {
     }
 
     /// Takes in a cloud that passes by the filter. The state stays where it is; the motion up to the cloud waits.
-    pub(super) fn pass_by(&mut self, cloud: &Cloud) -> Outcome {
+    pub(super) fn pass_by(&mut self, scan: &QueuedScan) -> Outcome {
         let mut outcome = Outcome { moved: self.estimator.pending().motion, ..Outcome::default() };
-        for measurement in &cloud.measurements {
-            match self.estimator.model.sensors.read(cloud.kind, measurement) {
+        for measurement in &scan.measurements {
+            match self.estimator.model.sensors.read(scan.kind, measurement) {
                 Ok(checked) if self.outside.len() < MOST => self.outside.push(checked),
                 Ok(_) => outcome.refused.add(DropReason::TooManyPoints),
                 Err(reason) => outcome.refused.add(reason),

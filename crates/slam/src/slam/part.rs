@@ -35,12 +35,12 @@ impl LocalMap<'_> {
 
     /// How many features there are.
     pub fn len(&self) -> usize {
-        self.state.features.len()
+        self.state.landmarks.len()
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.state.features.is_empty()
+        self.state.landmarks.is_empty()
     }
 
     /// Which feature has this identity.
@@ -50,7 +50,7 @@ impl LocalMap<'_> {
 
     /// The identity of feature `i`.
     pub fn id(&self, i: usize) -> u32 {
-        self.state.features[i].id
+        self.state.landmarks[i].id
     }
 
     /// Whether the identity of feature `i` came with its readings, and was not given by the filter.
@@ -98,17 +98,17 @@ impl LocalMap<'_> {
 
     /// When feature `i` was last used.
     pub fn last_seen(&self, i: usize) -> Stamp {
-        self.state.features[i].last_seen
+        self.state.landmarks[i].last_seen
     }
 
     /// How many observations of feature `i` were used.
     pub fn measurements(&self, i: usize) -> u32 {
-        self.state.features[i].measurements
+        self.state.landmarks[i].measurements
     }
 
     /// The place of feature `i` in the frame of the filter, m.
     pub fn place(&self, i: usize) -> Vector2<f64> {
-        self.state.features[i].x
+        self.state.landmarks[i].x
     }
 
     /// Cov(ξ).
@@ -123,14 +123,14 @@ impl LocalMap<'_> {
 
     /// Cov(e_i, e_k).
     #[inline]
-    pub fn of_features(&self, i: usize, k: usize) -> Matrix2<f64> {
-        self.state.covariance.feature_block(i, k)
+    pub fn of_landmarks(&self, i: usize, k: usize) -> Matrix2<f64> {
+        self.state.covariance.landmark_block(i, k)
     }
 
     /// The covariance of ξ and of the e_i of these features, in their order.
-    pub fn covariance(&self, features: &[usize]) -> DMatrix<f64> {
+    pub fn covariance(&self, landmarks: &[usize]) -> DMatrix<f64> {
         let p = &self.state.covariance;
-        let rows: Vec<usize> = (0..3).chain(features.iter().flat_map(|i| [p.row_of(*i), p.row_of(*i) + 1])).collect();
+        let rows: Vec<usize> = (0..3).chain(landmarks.iter().flat_map(|i| [p.row_of(*i), p.row_of(*i) + 1])).collect();
         DMatrix::from_fn(rows.len(), rows.len(), |i, j| p.get(rows[i], rows[j]))
     }
 }
@@ -186,8 +186,8 @@ impl Estimator {
     /// Forgets the features, and makes the pose the origin.
     pub(super) fn begin_part(&mut self) {
         self.settle();
-        self.forget_clouds();
-        (0..self.state.features.len()).rev().for_each(|i| self.state.swap_remove(i));
+        self.forget_scans();
+        (0..self.state.landmarks.len()).rev().for_each(|i| self.state.swap_remove(i));
         self.state.covariance.replace_pose(&Matrix3::zeros());
         self.state.forget_offsets();
         (self.state.pose, self.state.predicted) = (Se2::identity(), Se2::identity());
@@ -197,11 +197,11 @@ impl Estimator {
     fn begin_part_with(&mut self, keeps: impl Fn(u32) -> bool) {
         self.settle();
         self.forget_past();
-        for i in (0..self.state.features.len()).rev() {
-            let id = self.state.features[i].id;
+        for i in (0..self.state.landmarks.len()).rev() {
+            let id = self.state.landmarks[i].id;
             let stays = keeps(id);
-            self.state.features[i].is_begun = stays && self.is_landmark(id);
-            if !stays && !self.state.features[i].is_viewpoint {
+            self.state.landmarks[i].is_begun = stays && self.is_landmark(id);
+            if !stays && !self.state.landmarks[i].is_viewpoint {
                 self.state.swap_remove(i);
             }
         }

@@ -1,7 +1,7 @@
 //! Clouds that are due, processed in the order of their stamps.
 
 use crate::config::Config;
-use crate::inbox::Cloud;
+use crate::inbox::QueuedScan;
 use crate::input::MeasurementKind;
 use crate::level::level;
 use crate::motion::Increment;
@@ -19,22 +19,22 @@ impl Slam {
         let mut joined: Option<Step> = None;
         self.outside.clear();
         loop {
-            if joined.as_ref().is_some_and(|step| self.inbox.first_cloud() != Some(step.estimate.stamp)) {
+            if joined.as_ref().is_some_and(|step| self.inbox.first_scan() != Some(step.estimate.stamp)) {
                 return joined;
             }
-            let Some(mut cloud) = self.pop_due_cloud() else { return joined };
-            self.keep_for_rollback(&cloud);
-            self.keep_for_second_look(&cloud);
-            self.keep_for_take_back(&cloud);
-            self.keep_for_doubt(&cloud);
-            let step = self.process_first(&mut cloud);
+            let Some(mut scan) = self.pop_due_scan() else { return joined };
+            self.keep_for_rollback(&scan);
+            self.keep_for_second_look(&scan);
+            self.keep_for_take_back(&scan);
+            self.keep_for_doubt(&scan);
+            let step = self.process_first(&mut scan);
             self.note_validity();
-            self.name_kept(&cloud, &step);
+            self.name_kept(&scan, &step);
             self.glance_at(&step);
             let step = self.look_again().unwrap_or(step);
             let step = self.judge_loop(step.as_ref().ok().and_then(Option::as_ref)).unwrap_or(step);
             let step = self.doubt_motion(step.as_ref().ok().and_then(Option::as_ref)).unwrap_or(step);
-            self.inbox.recycle(cloud);
+            self.inbox.recycle(scan);
             match self.reinitialize_if_invalid(step) {
                 Ok(step) => {
                     self.look_ahead();
@@ -47,87 +47,87 @@ impl Slam {
 
     /// Processes a cloud that comes for the first time: where the prior is too wide to associate it by, the place in the
     /// map is searched for.
-    fn process_first(&mut self, cloud: &mut Cloud) -> Result<Option<Step>, DropReason> {
-        self.move_to(cloud)?;
-        self.level(cloud);
-        self.note_in_sum(cloud);
+    fn process_first(&mut self, scan: &mut QueuedScan) -> Result<Option<Step>, DropReason> {
+        self.move_to(scan)?;
+        self.level(scan);
+        self.note_in_sum(scan);
         let held = match &self.search {
-            None if !self.passes_by(cloud.kind) => self.recover(cloud),
+            None if !self.passes_by(scan.kind) => self.recover(scan),
             _ => None,
         };
         let motion = *self.estimator.pending();
-        let predicted = self.estimate(cloud.stamp, &Increment::none(), self.twist);
-        let mut outcome = held.unwrap_or_else(|| self.correct(cloud));
+        let predicted = self.estimate(scan.stamp, &Increment::none(), self.twist);
+        let mut outcome = held.unwrap_or_else(|| self.correct(scan));
         self.note_recovery(&motion, &mut outcome);
-        self.recover_if_carried(cloud);
-        self.check_by_sum(cloud);
-        Ok(self.take(cloud, predicted, outcome))
+        self.recover_if_carried(scan);
+        self.check_by_sum(scan);
+        Ok(self.take(scan, predicted, outcome))
     }
 
     /// Moves the state to the instant of a cloud, and corrects it with the cloud. While the robot is searched for, the
     /// search gets the cloud, and there is no step.
-    pub(super) fn process(&mut self, cloud: &mut Cloud) -> Result<Option<Step>, DropReason> {
-        self.move_to(cloud)?;
-        self.level(cloud);
-        let predicted = self.estimate(cloud.stamp, &Increment::none(), self.twist);
-        let outcome = self.correct(cloud);
-        Ok(self.take(cloud, predicted, outcome))
+    pub(super) fn process(&mut self, scan: &mut QueuedScan) -> Result<Option<Step>, DropReason> {
+        self.move_to(scan)?;
+        self.level(scan);
+        let predicted = self.estimate(scan.stamp, &Increment::none(), self.twist);
+        let outcome = self.correct(scan);
+        Ok(self.take(scan, predicted, outcome))
     }
 
-    fn move_to(&mut self, cloud: &Cloud) -> Result<(), DropReason> {
-        let time = self.time.filter(|time| cloud.stamp >= *time).ok_or(DropReason::NotStarted)?;
-        self.advance(time, cloud.stamp);
+    fn move_to(&mut self, scan: &QueuedScan) -> Result<(), DropReason> {
+        let time = self.time.filter(|time| scan.stamp >= *time).ok_or(DropReason::NotStarted)?;
+        self.advance(time, scan.stamp);
         Ok(())
     }
 
     /// Levels the measurements of a base whose roll and pitch are known, and says how uncertain these are.
-    fn level(&mut self, cloud: &mut Cloud) {
-        let tilt = self.inbox.tilt(cloud.stamp);
-        if let Some((tilt, (shape, mount))) = tilt.zip(self.estimator.levelled_as(cloud.kind)) {
-            level(shape, &mount, &tilt, &mut cloud.measurements);
+    fn level(&mut self, scan: &mut QueuedScan) {
+        let tilt = self.inbox.tilt(scan.stamp);
+        if let Some((tilt, (shape, mount))) = tilt.zip(self.estimator.levelled_as(scan.kind)) {
+            level(shape, &mount, &tilt, &mut scan.measurements);
         }
         self.estimator.model.tilt = TiltNoise::of(&self.config.motion, tilt.is_some());
     }
 
     /// Corrects the state with a cloud of its instant.
-    fn correct(&mut self, cloud: &mut Cloud) -> Outcome {
+    fn correct(&mut self, scan: &mut QueuedScan) -> Outcome {
         let most = self.config.sensor.max_points;
-        let excess = self.bound.choose(&mut cloud.measurements, cloud.kind, &self.estimator.state, most);
-        self.estimator.expect(&cloud.names);
+        let excess = self.bound.choose(&mut scan.measurements, scan.kind, &self.estimator.state, most);
+        self.estimator.expect(&scan.names);
         let mut outcome = match &self.search {
-            None if self.passes_by(cloud.kind) => self.pass_by(cloud),
-            None => self.estimator.correct(cloud.stamp, cloud.kind, &cloud.measurements),
-            Some(_) => self.seek(cloud.kind, &cloud.measurements),
+            None if self.passes_by(scan.kind) => self.pass_by(scan),
+            None => self.estimator.correct(scan.stamp, scan.kind, &scan.measurements),
+            Some(_) => self.seek(scan.kind, &scan.measurements),
         };
         outcome.refused.add_many(DropReason::TooManyPoints, excess as u64);
         outcome
     }
 
     /// Takes note of what became of a cloud, with the estimate before it.
-    fn take(&mut self, cloud: &Cloud, predicted: PoseEstimate, outcome: Outcome) -> Option<Step> {
+    fn take(&mut self, scan: &QueuedScan, predicted: PoseEstimate, outcome: Outcome) -> Option<Step> {
         self.counts.add_all(&outcome.refused);
         self.begun_anew += outcome.begun_anew;
         if self.search.is_some() {
             return None;
         }
         self.validity.processed = Some((predicted, outcome.is_indefinite));
-        self.note_step(cloud.stamp, cloud.kind);
+        self.note_step(scan.stamp, scan.kind);
         self.trace_step();
-        self.search_if_lost(cloud.stamp, outcome.accepted, &cloud.measurements);
+        self.search_if_lost(scan.stamp, outcome.accepted, &scan.measurements);
         Some(Step {
-            estimate: self.estimate(cloud.stamp, &Increment::none(), self.twist),
+            estimate: self.estimate(scan.stamp, &Increment::none(), self.twist),
             nis: outcome.nis,
             dof: outcome.dof,
             accepted: outcome.accepted,
             added: outcome.added,
             rejected: outcome.refused.total() as usize,
-            features: self.estimator.landmarks(),
+            landmarks: self.estimator.landmarks(),
         })
     }
 
-    fn pop_due_cloud(&mut self) -> Option<Cloud> {
+    fn pop_due_scan(&mut self) -> Option<QueuedScan> {
         let timing = &self.config.timing;
-        self.inbox.pop_due_cloud(self.window_s(), timing.hold_features_s.min(timing.reorder_window_s))
+        self.inbox.pop_due_scan(self.window_s(), timing.hold_features_s.min(timing.reorder_window_s))
     }
 
     fn note_step(&mut self, stamp: Stamp, kind: MeasurementKind) {

@@ -18,7 +18,7 @@
 use crate::config::{Config, MapMode};
 use crate::filter::Discretization;
 use crate::global_localization::GlobalLocalization;
-use crate::inbox::Cloud;
+use crate::inbox::QueuedScan;
 use crate::motion::Increment;
 use crate::output::DropReason;
 use crate::slam::Slam;
@@ -44,16 +44,16 @@ impl Slam {
 
     /// Begins a search where the prior is too wide, and gives the scan to the search that runs. To be called at the
     /// instant of the scan, before it corrects the state. Gives what becomes of a scan that is held back whole.
-    pub(super) fn recover(&mut self, cloud: &mut Cloud) -> Option<Outcome> {
-        let is_nameless = cloud.measurements.iter().any(|measurement| measurement.id.is_none());
-        if !is_nameless || self.estimator.model.sensors.reads_pose(cloud.kind) {
+    pub(super) fn recover(&mut self, scan: &mut QueuedScan) -> Option<Outcome> {
+        let is_nameless = scan.measurements.iter().any(|measurement| measurement.id.is_none());
+        if !is_nameless || self.estimator.model.sensors.reads_pose(scan.kind) {
             return None;
         }
         if self.config.filter_mode() != MapMode::Mapping {
             self.end_recovery();
             return None;
         }
-        if self.recovery.search.is_none() && !self.begin_recovery(cloud) {
+        if self.recovery.search.is_none() && !self.begin_recovery(scan) {
             return None;
         }
         // The filter never rewinds past a search.
@@ -62,15 +62,15 @@ impl Slam {
         search.finder.advance(self.estimator.pending());
         self.estimator.settle();
         self.estimator.forget_past();
-        search.finder.observe(cloud.kind, &cloud.measurements);
-        let age_s = cloud.stamp.since(search.began);
+        search.finder.observe(scan.kind, &scan.measurements);
+        let age_s = scan.stamp.since(search.began);
         if search.finder.found().is_some() {
-            let (before, kind) = (cloud.measurements.len(), cloud.kind);
-            cloud.measurements.retain_mut(|measurement| {
+            let (before, kind) = (scan.measurements.len(), scan.kind);
+            scan.measurements.retain_mut(|measurement| {
                 measurement.id = measurement.id.or_else(|| search.finder.identify(kind, measurement));
                 measurement.id.is_some()
             });
-            search.named = cloud.measurements.len();
+            search.named = scan.measurements.len();
             search.held_back = before - search.named;
             return None;
         }
@@ -80,12 +80,12 @@ impl Slam {
             return None;
         } else if age_s > HELD_S {
             search.is_mapping = true;
-            self.estimator.map_on(cloud.stamp);
+            self.estimator.map_on(scan.stamp);
         } else {
             // Those that a front end has named tell by themselves where the robot is.
-            let before = cloud.measurements.len();
-            cloud.measurements.retain(|measurement| measurement.id.is_some());
-            search.named = cloud.measurements.len();
+            let before = scan.measurements.len();
+            scan.measurements.retain(|measurement| measurement.id.is_some());
+            search.named = scan.measurements.len();
             search.held_back = before - search.named;
             if search.named == 0 {
                 self.estimator.note_measurements(std::iter::empty());
@@ -96,27 +96,27 @@ impl Slam {
     }
 
     /// Begins a search if the prior is too wide to associate the scan by.
-    fn begin_recovery(&mut self, cloud: &Cloud) -> bool {
+    fn begin_recovery(&mut self, scan: &QueuedScan) -> bool {
         let pending = *self.estimator.pending();
         let motion = self.recovery.blind.map_or(pending, |blind| blind.then(&pending));
         if !self.recovery.has_gap
             || self.filter().discretization() == Discretization::Euler
-            || !self.estimator.is_prior_too_wide(&motion, cloud.kind, &cloud.measurements)
+            || !self.estimator.is_prior_too_wide(&motion, scan.kind, &scan.measurements)
         {
             return false;
         }
-        self.search_own_map(cloud)
+        self.search_own_map(scan)
     }
 
     /// Begins a search in the map as it is. Returns whether there is anything to search in.
-    fn search_own_map(&mut self, cloud: &Cloud) -> bool {
+    fn search_own_map(&mut self, scan: &QueuedScan) -> bool {
         let map = self.estimator.landmark_map();
         let config = Config { sensor: self.estimator.sensor(&self.config.sensor), ..self.config.clone() };
         let added = self.estimator.added().to_vec();
         let finder = GlobalLocalization::new(&map, finder_config(&config), self.filter(), &config, &added);
         self.recovery.search = finder.ok().map(|finder| {
             self.recovery.searches += 1;
-            Search { finder: Box::new(finder), began: cloud.stamp, is_mapping: false, named: 0, held_back: 0 }
+            Search { finder: Box::new(finder), began: scan.stamp, is_mapping: false, named: 0, held_back: 0 }
         });
         self.estimator.close_loops(self.recovery.search.is_none());
         self.recovery.search.is_some()
@@ -124,11 +124,11 @@ impl Slam {
 
     /// Begins a search if a scan contradicts that the robot is where it is taken to be: it was carried away. What the
     /// scan has initialized is dropped, and the pose is unknown within the map.
-    pub(super) fn recover_if_carried(&mut self, cloud: &Cloud) {
+    pub(super) fn recover_if_carried(&mut self, scan: &QueuedScan) {
         if self.recovery.search.is_some()
             || self.search.is_some()
             || self.filter().discretization() == Discretization::Euler
-            || !self.estimator.is_elsewhere(&cloud.measurements, &mut self.recovery.suspicion)
+            || !self.estimator.is_elsewhere(&scan.measurements, &mut self.recovery.suspicion)
         {
             return;
         }
@@ -136,7 +136,7 @@ impl Slam {
         self.stay();
         self.estimator.forget_past();
         self.estimator.forget_place(&suspicion);
-        self.search_own_map(cloud);
+        self.search_own_map(scan);
     }
 
     /// Takes note of what the filter has made of a scan, `before` which the motion was not applied yet, and adds what was

@@ -53,7 +53,7 @@ impl Slam {
         let Some(step) = step?.filter(|_| self.search.is_none()) else { return Ok(None) };
         let estimate = self.estimate(step.estimate.stamp, &Increment::none(), self.twist);
         let (accepted, added, rejected) = (0, 0, step.accepted + step.added + step.rejected);
-        let features = self.estimator.landmarks();
-        Ok(Some(Step { estimate, nis: 0.0, dof: 0, accepted, added, rejected, features }))
+        let landmarks = self.estimator.landmarks();
+        Ok(Some(Step { estimate, nis: 0.0, dof: 0, accepted, added, rejected, landmarks }))
     }
 }

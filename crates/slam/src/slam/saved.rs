@@ -99,12 +99,12 @@ pub enum ResumeError {
     OtherSensors,
     /// The map has more features than the settings allow.
     #[error(
-        "the state has {features} features, and parameter 'map.max_features' is {most}: raise it to go on with the \
+        "the state has {landmarks} features, and parameter 'map.max_features' is {most}: raise it to go on with the \
          state"
     )]
     TooManyFeatures {
         /// In the state.
-        features: usize,
+        landmarks: usize,
         /// Allowed.
         most: usize,
     },
@@ -224,9 +224,9 @@ impl Slam {
     /// [`ResumeError`]: the state is of another filter, of other sensors, or damaged. Nothing is changed then.
     pub fn restore(&mut self, mut saved: SavedState) -> Result<(), ResumeError> {
         self.check_origin(&saved)?;
-        let features = saved.features();
-        if features > self.config.map.max_features {
-            return Err(ResumeError::TooManyFeatures { features, most: self.config.map.max_features });
+        let landmarks = saved.features();
+        if landmarks > self.config.map.max_features {
+            return Err(ResumeError::TooManyFeatures { landmarks, most: self.config.map.max_features });
         }
         let is_absurd = |count: u64| count > ABSURD_COUNT;
         if is_absurd(saved.time_jumps) || is_absurd(saved.counts.largest()) || !saved.inbox.is_sorted() {

@@ -15,7 +15,7 @@
 //! It is not saved with the filter: one that goes on from what was saved counts anew.
 
 use crate::config::{Config, MapMode};
-use crate::inbox::Cloud;
+use crate::inbox::QueuedScan;
 use crate::output::{DropReason, Step};
 use crate::slam::Slam;
 
@@ -30,7 +30,7 @@ const CHANGED: f64 = 1.5;
 const WORSE: f64 = 2.3;
 
 /// With more features, the steps that are made again would take longer than a robot should wait.
-const MOST_FEATURES: usize = 64;
+const MOST_LANDMARKS: usize = 64;
 
 /// As many messages of odometry and inertial samples are kept that were used. With more between so few clouds, nobody
 /// looks again.
@@ -47,9 +47,9 @@ impl Slam {
     }
 
     /// Keeps what a second look at this cloud needs; to be called before it is processed.
-    pub(super) fn keep_for_second_look(&mut self, cloud: &Cloud) {
-        let Some(time) = self.time.filter(|time| *time <= cloud.stamp) else { return };
-        if cloud.measurements.len() > MAX_MEASUREMENTS {
+    pub(super) fn keep_for_second_look(&mut self, scan: &QueuedScan) {
+        let Some(time) = self.time.filter(|time| *time <= scan.stamp) else { return };
+        if scan.measurements.len() > MAX_MEASUREMENTS {
             return self.end_second_look();
         }
         if self.second_look.point.is_none() {
@@ -60,8 +60,8 @@ impl Slam {
             self.second_look.point = Some(self.point(time));
             self.second_look.account = Some(self.estimator.account());
         }
-        let copy = self.inbox.copy(cloud);
-        self.second_look.clouds.push(copy);
+        let copy = self.inbox.copy(scan);
+        self.second_look.scans.push(copy);
     }
 
     /// Whether somebody looks again: where noise is learned and a map is made, which keeps what it was made of. Clouds
@@ -75,7 +75,7 @@ impl Slam {
     /// Whether steps can be made again quickly.
     fn is_quick(&self) -> bool {
         self.search.is_none()
-            && self.estimator.state.features.len() <= MOST_FEATURES
+            && self.estimator.state.landmarks.len() <= MOST_LANDMARKS
             && self.inbox.past_messages() <= MOST_MESSAGES
     }
 
@@ -83,7 +83,7 @@ impl Slam {
     pub(super) fn end_second_look(&mut self) {
         if self.second_look.point.take().is_some() {
             self.second_look.merged.clear();
-            self.second_look.clouds.drain(..).for_each(|cloud| self.inbox.recycle(cloud));
+            self.second_look.scans.drain(..).for_each(|scan| self.inbox.recycle(scan));
             self.keep_past_as_needed();
         }
     }
@@ -113,10 +113,10 @@ impl Slam {
             return None;
         }
         self.second_look.merged.extend_from_slice(self.estimator.merged());
-        let clouds = self.second_look.clouds.len();
-        let is_due = LOOKS.contains(&clouds) && point.estimator.has_other_noise(&self.estimator, CHANGED);
+        let scans = self.second_look.scans.len();
+        let is_due = LOOKS.contains(&scans) && point.estimator.has_other_noise(&self.estimator, CHANGED);
         let last = is_due.then(|| self.take_in_again()).flatten();
-        if clouds >= LOOKS[LOOKS.len() - 1] {
+        if scans >= LOOKS[LOOKS.len() - 1] {
             self.end_second_look();
         }
         last
@@ -130,7 +130,7 @@ impl Slam {
         self.believe_loop();
         self.estimator.try_loops(false);
         let point = self.second_look.point.take()?;
-        let mut clouds = std::mem::take(&mut self.second_look.clouds);
+        let mut scans = std::mem::take(&mut self.second_look.scans);
         let noise = self.estimator.noise().cloned();
         let mut again = self.go_back_for_good(point);
         self.estimator.take_noise_for_known(noise);
@@ -139,17 +139,17 @@ impl Slam {
         let mut last = None;
         // What was read of the pose in a map in parts was told when it came.
         let outside = std::mem::take(&mut self.outside);
-        for cloud in &mut clouds {
-            let step = self.take_in(cloud);
+        for scan in &mut scans {
+            let step = self.take_in(scan);
             self.note_account(&step, &mut account);
-            self.note_again(&mut again, cloud);
-            cloud.names.take(self.estimator.measurements());
+            self.note_again(&mut again, scan);
+            scan.names.take(self.estimator.measurements());
             last = Some(step);
         }
         self.outside = outside;
         let split = std::mem::replace(&mut self.second_look.merged, again.merged.clone());
         self.end_again(again, split);
-        self.second_look.clouds = clouds;
+        self.second_look.scans = scans;
         self.second_look.account = Some(account);
         self.second_look.looks += 1;
         self.estimator.learn_noise_again();
@@ -168,22 +168,22 @@ impl Slam {
         let least = own.evidence() - WORSE;
         let Some(mut point) = self.second_look.point.clone() else { return false };
         let noise = self.estimator.noise().cloned();
-        let clouds = std::mem::take(&mut self.second_look.clouds);
+        let scans = std::mem::take(&mut self.second_look.scans);
         let mut evidence = 0.0;
         let glances = std::mem::take(&mut self.doubt.glances);
         self.aside(|slam| {
             slam.on(&mut point, |slam| {
                 slam.estimator.take_noise_for_known(noise);
                 let mut account = slam.estimator.account();
-                for cloud in &clouds {
-                    let _ = slam.take_in_for(cloud, &mut account, false);
+                for scan in &scans {
+                    let _ = slam.take_in_for(scan, &mut account, false);
                 }
                 evidence = account.evidence();
             });
         });
         self.doubt.glances = glances;
         self.estimator.learn_noise_again();
-        self.second_look.clouds = clouds;
+        self.second_look.scans = scans;
         evidence < least
     }
 }

@@ -13,18 +13,18 @@ use crate::association::trial::Verdict;
 use crate::config::{Config, MapMode};
 use crate::estimator::ClosedLoop;
 use crate::history::take_back::Closed;
-use crate::inbox::Cloud;
+use crate::inbox::QueuedScan;
 use crate::output::{DropReason, Step};
 use crate::slam::Slam;
 
 /// With more features, the steps that are made again would take longer than a robot should wait.
-const MOST_FEATURES: usize = 512;
+const MOST_LANDMARKS: usize = 512;
 
 /// As many messages of odometry and inertial samples are kept that were used.
 const MOST_MESSAGES: usize = 4096;
 
 /// As many clouds are kept, those without readings too. They come often from sensors that look rarely.
-const MOST_CLOUDS: usize = 600;
+const MOST_SCANS: usize = 600;
 
 /// So many readings are kept at most.
 const MAX_MEASUREMENTS: usize = 8192;
@@ -64,19 +64,19 @@ impl Slam {
     }
 
     /// Keeps what is needed to go back before this cloud and come forward again; to be called before it is processed.
-    pub(super) fn keep_for_take_back(&mut self, cloud: &Cloud) {
+    pub(super) fn keep_for_take_back(&mut self, scan: &QueuedScan) {
         self.take_back.split.clear();
         let tries = self.tries_loops();
-        let too_many = self.estimator.state.features.len() > MOST_FEATURES || !tries;
+        let too_many = self.estimator.state.landmarks.len() > MOST_LANDMARKS || !tries;
         let past = self.inbox.past_messages();
         if let Some(closed) = &mut self.take_back.closed {
-            closed.measurements += cloud.measurements.len();
-            let is_full = closed.clouds.len() >= MOST_CLOUDS || closed.measurements > MAX_MEASUREMENTS;
+            closed.measurements += scan.measurements.len();
+            let is_full = closed.scans.len() >= MOST_SCANS || closed.measurements > MAX_MEASUREMENTS;
             if too_many || is_full || past > MOST_MESSAGES {
                 self.believe_loop();
             } else {
-                let copy = self.inbox.copy(cloud);
-                closed.clouds.push(copy);
+                let copy = self.inbox.copy(scan);
+                closed.scans.push(copy);
             }
         }
         let is_free = self.take_back.closed.as_ref().is_none_or(|closed| closed.trial.is_likely());
@@ -99,7 +99,7 @@ impl Slam {
             *point.estimator = before;
             let merged = self.estimator.merged().to_vec();
             self.inbox.keep_past(true);
-            self.take_back.closed = Some(Closed { point, clouds: Vec::new(), measurements: 0, pairs, merged, trial });
+            self.take_back.closed = Some(Closed { point, scans: Vec::new(), measurements: 0, pairs, merged, trial });
         }
     }
 
@@ -119,13 +119,13 @@ impl Slam {
     /// The loop on trial stays.
     pub(super) fn believe_loop(&mut self) {
         if let Some(closed) = self.take_back.closed.take() {
-            closed.clouds.into_iter().for_each(|cloud| self.inbox.recycle(cloud));
+            closed.scans.into_iter().for_each(|scan| self.inbox.recycle(scan));
             self.keep_past_as_needed();
         }
     }
 
     fn take_loop_back(&mut self) -> Option<Result<Option<Step>, DropReason>> {
-        let Closed { point, clouds, pairs, merged, .. } = self.take_back.closed.take()?;
+        let Closed { point, scans, pairs, merged, .. } = self.take_back.closed.take()?;
         // What was used before the loop does not wait again.
         self.inbox.forget_past(point.time);
         let mut again = self.go_back_for_good(point);
@@ -133,14 +133,14 @@ impl Slam {
         self.end_second_look();
         self.end_doubt();
         let mut last = None;
-        for cloud in clouds {
-            self.keep_for_take_back(&cloud);
-            let step = self.take_in(&cloud);
-            self.note_again(&mut again, &cloud);
-            self.name_kept(&cloud, &step);
+        for scan in scans {
+            self.keep_for_take_back(&scan);
+            let step = self.take_in(&scan);
+            self.note_again(&mut again, &scan);
+            self.name_kept(&scan, &step);
             self.follow_loop(step.as_ref().ok().and_then(Option::as_ref));
             last = Some(step);
-            self.inbox.recycle(cloud);
+            self.inbox.recycle(scan);
         }
         self.end_again(again, merged);
         self.keep_past_as_needed();

@@ -4,7 +4,7 @@ use crate::config::MapMode;
 use crate::estimator::Estimator;
 use crate::filter::Coordinates;
 use crate::slam::Slam;
-use crate::state::{Feature, lever};
+use crate::state::{StateLandmark, lever};
 use lienav_base::stamp::Stamp;
 use lienav_map::{LandmarkMap, LandmarkMapError, MapLandmark};
 use nalgebra::{Matrix2, Matrix2x3};
@@ -58,7 +58,7 @@ impl Estimator {
         self.settle();
         self.restart_clock(stamp);
         let state = &mut self.state;
-        (0..state.features.len()).rev().for_each(|i| state.swap_remove(i));
+        (0..state.landmarks.len()).rev().for_each(|i| state.swap_remove(i));
         let (pose, coordinates) = (state.pose, state.coordinates);
         // The error of a feature is A·(error of its position) − C·(error of the pose).
         let to_error = match coordinates {
@@ -75,7 +75,7 @@ impl Estimator {
                 Coordinates::Robot => pose.transform_back(position),
                 Coordinates::World | Coordinates::Invariant => *position,
             };
-            let feature = Feature {
+            let landmark = StateLandmark {
                 id: *id,
                 x,
                 first: x,
@@ -91,11 +91,11 @@ impl Estimator {
                 misfit_since: Stamp::MIN,
             };
             let own = 0.5 * (covariance + covariance.transpose());
-            state.append(feature, &from_pose, &(to_error * own * to_error.transpose()));
+            state.append(landmark, &from_pose, &(to_error * own * to_error.transpose()));
             let Some(joint) = &map.joint else { continue };
             for k in 0..i {
                 let shared: Matrix2<f64> = joint.fixed_view::<2, 2>(2 * i, 2 * k).into_owned();
-                state.covariance.add_to_feature_block(i, k, &(to_error * shared * to_error.transpose()));
+                state.covariance.add_to_landmark_block(i, k, &(to_error * shared * to_error.transpose()));
             }
         }
     }

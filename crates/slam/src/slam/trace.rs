@@ -9,7 +9,7 @@ impl Slam {
     pub fn seen(&self) -> impl Iterator<Item = SeenMeasurement> + '_ {
         let state = &self.estimator.state;
         self.estimator.measurements().iter().map(move |&Associated { subject, measurement, role, .. }| match subject {
-            Subject::Feature(id) => SeenMeasurement {
+            Subject::Landmark(id) => SeenMeasurement {
                 landmark: Some(id),
                 place: self.estimator.place(&measurement),
                 in_map: state.find(id).map(|index| state.landmark(index).position),
@@ -37,9 +37,9 @@ impl Slam {
             // As long as a landmark waits for its place, any place does.
             let waits = |id| state.is_waiting(id).then_some(state.pose.p);
             let (subject, is_placed) = match subject {
-                Subject::Feature(id) => {
+                Subject::Landmark(id) => {
                     let place = state.find(id).map(|i| state.landmark(i).position);
-                    (Subject::Feature((id, place.or_else(|| waits(id))?)), place.is_some())
+                    (Subject::Landmark((id, place.or_else(|| waits(id))?)), place.is_some())
                 }
                 Subject::Pose => (Subject::Pose, true),
             };

@@ -2,7 +2,7 @@
 
 use crate::filter::Coordinates;
 use crate::output::Landmark;
-use crate::state::{Feature, State, lever};
+use crate::state::{State, StateLandmark, lever};
 use lienav_map::{LandmarkMap, MapLandmark};
 use nalgebra::{DMatrix, Matrix2, Matrix2x3, Vector2};
 
@@ -10,20 +10,20 @@ impl State {
     /// Appends a feature x = C·pose + Σ A_i x_i + e that depends on others: [`Covariance::append_given`].
     pub fn append_given(
         &mut self,
-        feature: Feature,
+        landmark: StateLandmark,
         sources: &[(usize, Matrix2<f64>)],
         from_pose: &Matrix2x3<f64>,
         own: &Matrix2<f64>,
     ) {
         self.covariance.append_given(sources, from_pose, own);
-        self.index.insert(feature.id, self.features.len());
-        self.features.push(feature);
+        self.index.insert(landmark.id, self.landmarks.len());
+        self.landmarks.push(landmark);
     }
 
     /// Feature `i` in the map frame, with its covariance there.
     pub fn landmark(&self, i: usize) -> Landmark {
-        let Feature { id, last_seen, measurements, .. } = self.features[i];
-        let own = self.covariance.feature_block(i, i);
+        let StateLandmark { id, last_seen, measurements, .. } = self.landmarks[i];
+        let own = self.covariance.landmark_block(i, i);
         let covariance = match self.coordinates {
             Coordinates::World => own,
             Coordinates::Robot | Coordinates::Invariant => {
@@ -40,14 +40,14 @@ impl State {
     /// Position of feature `i` in the map.
     pub fn in_map(&self, i: usize) -> Vector2<f64> {
         match self.coordinates {
-            Coordinates::World | Coordinates::Invariant => self.features[i].x,
-            Coordinates::Robot => self.pose.transform(&self.features[i].x),
+            Coordinates::World | Coordinates::Invariant => self.landmarks[i].x,
+            Coordinates::Robot => self.pose.transform(&self.landmarks[i].x),
         }
     }
 
     /// L and B of δp_i = L·(pose error) + B·(feature error), the error of feature `i` in the map.
     fn position_error(&self, i: usize) -> (Matrix2x3<f64>, Matrix2<f64>) {
-        let x = &self.features[i].x;
+        let x = &self.landmarks[i].x;
         match self.coordinates {
             Coordinates::World => (Matrix2x3::zeros(), Matrix2::identity()),
             Coordinates::Invariant if self.is_frozen => (Matrix2x3::zeros(), Matrix2::identity()),
@@ -62,7 +62,7 @@ impl State {
     /// The features that `counts` says of, in the map frame, with their joint covariance there: P_ik = L_i P_NN L_kᵀ +
     /// L_i P_Nk Bᵀ + B P_iN L_kᵀ + B P_ik Bᵀ.
     pub fn landmark_map(&self, counts: impl Fn(u32) -> bool) -> LandmarkMap {
-        let chosen: Vec<usize> = (0..self.features.len()).filter(|i| counts(self.features[*i].id)).collect();
+        let chosen: Vec<usize> = (0..self.landmarks.len()).filter(|i| counts(self.landmarks[*i].id)).collect();
         let pose = self.covariance.pose_block();
         let errors: Vec<_> = chosen.iter().map(|i| self.position_error(*i)).collect();
         let mut joint = DMatrix::zeros(2 * chosen.len(), 2 * chosen.len());
@@ -70,7 +70,7 @@ impl State {
             let cross_k = self.covariance.cross_block(*k).transpose() * b_k.transpose();
             let with_pose = pose * lever_k.transpose() + cross_k;
             for (r, (i, (lever_i, b_i))) in chosen.iter().zip(&errors).enumerate().skip(c) {
-                let own = self.covariance.feature_block(*i, *k) * b_k.transpose();
+                let own = self.covariance.landmark_block(*i, *k) * b_k.transpose();
                 let crossed = self.covariance.cross_block(*i) * lever_k.transpose();
                 let block: Matrix2<f64> = lever_i * with_pose + b_i * (crossed + own);
                 joint.fixed_view_mut::<2, 2>(2 * r, 2 * c).copy_from(&block);
@@ -80,7 +80,7 @@ impl State {
         }
         joint.fill_upper_triangle_with_lower_triangle();
         let landmark = |(r, i): (usize, &usize)| MapLandmark {
-            id: self.features[*i].id,
+            id: self.landmarks[*i].id,
             class: 0,
             position: self.in_map(*i),
             covariance: joint.fixed_view::<2, 2>(2 * r, 2 * r).into_owned(),
@@ -94,22 +94,22 @@ impl State {
             _ if self.is_frozen => {}
             Coordinates::World => {}
             Coordinates::Invariant => {
-                let levers: Vec<_> = self.features.iter().map(|feature| lever(&feature.x)).collect();
-                self.covariance.change_features(&Matrix2::identity(), |i| levers[i]);
+                let levers: Vec<_> = self.landmarks.iter().map(|landmark| lever(&landmark.x)).collect();
+                self.covariance.change_landmarks(&Matrix2::identity(), |i| levers[i]);
             }
             Coordinates::Robot => {
                 let r = self.pose.rotation();
-                let levers: Vec<_> = self.features.iter().map(|feature| lever(&(r * feature.x))).collect();
-                self.covariance.change_features(&r, |i| levers[i]);
-                for feature in &mut self.features {
-                    feature.x = self.pose.transform(&feature.x);
+                let levers: Vec<_> = self.landmarks.iter().map(|landmark| lever(&(r * landmark.x))).collect();
+                self.covariance.change_landmarks(&r, |i| levers[i]);
+                for landmark in &mut self.landmarks {
+                    landmark.x = self.pose.transform(&landmark.x);
                 }
                 self.coordinates = Coordinates::World;
             }
         }
         self.is_frozen = true;
-        for feature in &mut self.features {
-            (feature.first, feature.is_mapped, feature.is_vague) = (feature.x, true, false);
+        for landmark in &mut self.landmarks {
+            (landmark.first, landmark.is_mapped, landmark.is_vague) = (landmark.x, true, false);
         }
     }
 
@@ -121,16 +121,16 @@ impl State {
         match coordinates {
             Coordinates::World => {}
             Coordinates::Invariant => {
-                let levers: Vec<_> = self.features.iter().map(|feature| -lever(&feature.x)).collect();
-                self.covariance.change_features(&Matrix2::identity(), |i| levers[i]);
+                let levers: Vec<_> = self.landmarks.iter().map(|landmark| -lever(&landmark.x)).collect();
+                self.covariance.change_landmarks(&Matrix2::identity(), |i| levers[i]);
             }
             Coordinates::Robot => {
                 let back = self.pose.rotation().transpose();
                 let levers: Vec<_> =
-                    self.features.iter().map(|feature| -back * lever(&(feature.x - self.pose.p))).collect();
-                self.covariance.change_features(&back, |i| levers[i]);
-                for feature in &mut self.features {
-                    feature.x = self.pose.transform_back(&feature.x);
+                    self.landmarks.iter().map(|landmark| -back * lever(&(landmark.x - self.pose.p))).collect();
+                self.covariance.change_landmarks(&back, |i| levers[i]);
+                for landmark in &mut self.landmarks {
+                    landmark.x = self.pose.transform_back(&landmark.x);
                 }
             }
         }
@@ -153,5 +153,5 @@ impl State {
 /// The covariance of x_a − x_b with x_c − x_d.
 pub fn difference(state: &State, (a, b): (usize, usize), (c, d): (usize, usize)) -> Matrix2<f64> {
     let p = &state.covariance;
-    p.feature_block(a, c) - p.feature_block(a, d) - p.feature_block(b, c) + p.feature_block(b, d)
+    p.landmark_block(a, c) - p.landmark_block(a, d) - p.landmark_block(b, c) + p.landmark_block(b, d)
 }

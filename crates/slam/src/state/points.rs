@@ -1,7 +1,7 @@
 //! Points in the state that are no landmarks: where the base was.
 
 use crate::filter::Coordinates;
-use crate::state::{Feature, State, lever};
+use crate::state::{State, StateLandmark, lever};
 use lienav_base::stamp::Stamp;
 use nalgebra::Matrix2;
 use nalgebra::Matrix2x3;
@@ -16,13 +16,13 @@ pub fn append_point(state: &mut State, z: &Vector2<f64>, stamp: Stamp) -> u32 {
         Coordinates::World => (p, lever(&(p - state.pose.p))),
     };
     // Corrections of a point use no chart: it was exactly known.
-    let point = Feature { is_viewpoint: true, is_mapped: true, ..new_feature(state, id, x, stamp) };
+    let point = StateLandmark { is_viewpoint: true, is_mapped: true, ..new_landmark(state, id, x, stamp) };
     state.append(point, &from_pose, &Matrix2::zeros());
     id
 }
 
-pub fn new_feature(state: &State, id: u32, x: Vector2<f64>, stamp: Stamp) -> Feature {
-    Feature {
+pub fn new_landmark(state: &State, id: u32, x: Vector2<f64>, stamp: Stamp) -> StateLandmark {
+    StateLandmark {
         id,
         x,
         first: x,

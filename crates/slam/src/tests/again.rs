@@ -18,7 +18,7 @@ impl Named {
     /// Takes in what the readings of the last step were taken for: readings, and which post each is of.
     pub fn note(&mut self, slam: &Slam, seen: &[(Vector2<f64>, usize)]) {
         for associated in slam.estimator.measurements() {
-            let (Subject::Feature(id), Role::First | Role::Again) = (associated.subject, associated.role) else {
+            let (Subject::Landmark(id), Role::First | Role::Again) = (associated.subject, associated.role) else {
                 continue;
             };
             let value = associated.measurement.value().xy();

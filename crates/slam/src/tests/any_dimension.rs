@@ -144,10 +144,10 @@ fn batch(z: &Vector2<f64>, landmark: &Vector2<f64>, truth: &Se2) -> Matrix2<f64>
 }
 
 #[test]
-fn a_measurement_that_places_nothing_starts_no_feature() {
+fn a_measurement_that_places_nothing_starts_no_landmark() {
     let (mut slam, [_, range]) = standing("default", 0.0, 0.0);
     let step = give(&mut slam, range, at(1, [4.0], Some(9)));
-    assert_eq!((step.added, step.rejected, step.features), (0, 1, 0));
+    assert_eq!((step.added, step.rejected, step.landmarks), (0, 1, 0));
     assert_eq!(slam.counts().get(crate::DropReason::OutOfRange), 1);
 }
 

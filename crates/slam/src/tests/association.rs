@@ -12,7 +12,7 @@ use rand_distr::{Distribution, StandardNormal};
 /// A robot that goes round twice among posts, of which it sees those within 9 m ahead. Returns the run, and where it
 /// ended; `clutter` is the number of false readings in a cloud.
 struct Track {
-    clouds: Vec<(Odometry, Vec<Measurement>)>,
+    scans: Vec<(Odometry, Vec<Measurement>)>,
     posts: usize,
     truth: Se2,
 }
@@ -42,7 +42,7 @@ fn track(seed: u64, clutter: usize, names: bool) -> Track {
     let (v, w) = (4.0, 0.2);
     let steps = (2.0 * std::f64::consts::TAU / (w * DT)) as usize + 5;
     let mut false_at = ChaCha8Rng::seed_from_u64(seed + 1000);
-    let clouds = (0..steps)
+    let scans = (0..steps)
         .map(|k| {
             if k > 0 {
                 truth = truth * Se2::exp(&nalgebra::Vector3::new(v * DT, 0.0, w * DT));
@@ -67,7 +67,7 @@ fn track(seed: u64, clutter: usize, names: bool) -> Track {
             (odometry, seen)
         })
         .collect();
-    Track { clouds, posts: around.len(), truth }
+    Track { scans, posts: around.len(), truth }
 }
 
 fn on_track(association: Association) -> Config {
@@ -79,9 +79,9 @@ fn on_track(association: Association) -> Config {
     config
 }
 
-fn drive(slam: &mut Slam, clouds: &[(Odometry, Vec<Measurement>)]) -> Vec<Step> {
+fn drive(slam: &mut Slam, scans: &[(Odometry, Vec<Measurement>)]) -> Vec<Step> {
     let mut steps = Vec::new();
-    for (odometry, seen) in clouds {
+    for (odometry, seen) in scans {
         slam.odometry(odometry).unwrap();
         slam.features(odometry.stamp, MeasurementKind::RelativePosition, seen).unwrap();
         steps.extend(drain(slam));
@@ -96,7 +96,7 @@ fn the_loop_closes_and_every_post_is_one_landmark() {
         let error = |names: bool| {
             let track = track(seed, usize::from(!names), names);
             let mut slam = Slam::new(on_track(Association::Auto)).unwrap();
-            let steps = drive(&mut slam, &track.clouds);
+            let steps = drive(&mut slam, &track.scans);
             let end = steps.last().unwrap().estimate.pose;
             ((end.p - track.truth.p).norm(), slam, track.posts)
         };
@@ -112,16 +112,16 @@ fn the_loop_closes_and_every_post_is_one_landmark() {
 
 /// A detector that looks at every fifth pose sends clouds without readings in between: those are no misses.
 #[test]
-fn clouds_without_a_look_take_nothing_away() {
+fn scans_without_a_look_take_nothing_away() {
     let track = track(2, 0, false);
-    let mut clouds = track.clouds;
-    for (k, (_, seen)) in clouds.iter_mut().enumerate() {
+    let mut scans = track.scans;
+    for (k, (_, seen)) in scans.iter_mut().enumerate() {
         if k % 5 != 0 {
             seen.clear();
         }
     }
     let mut slam = Slam::new(on_track(Association::Auto)).unwrap();
-    let steps = drive(&mut slam, &clouds);
+    let steps = drive(&mut slam, &scans);
     let end = steps.last().unwrap().estimate.pose;
     let tally = slam.association();
     assert!(
@@ -141,7 +141,7 @@ fn measurements_of_the_pose_miss_no_landmark() {
         let mut config = on_track(Association::Auto);
         config.absolute.position_std_m = 50.0;
         let mut slam = Slam::new(config).unwrap();
-        for (odometry, seen) in &track.clouds {
+        for (odometry, seen) in &track.scans {
             slam.odometry(odometry).unwrap();
             slam.features(odometry.stamp, MeasurementKind::RelativePosition, seen).unwrap();
             if is_heard {
@@ -150,7 +150,7 @@ fn measurements_of_the_pose_miss_no_landmark() {
             }
             drain(&mut slam);
         }
-        (slam.association().clouds, slam.association().dropped, slam.landmarks().count())
+        (slam.association().scans, slam.association().dropped, slam.landmarks().count())
     };
     assert_eq!(run(true), run(false));
 }
@@ -161,7 +161,7 @@ fn measurements_of_the_pose_miss_no_landmark() {
 fn what_is_left_behind_was_not_missed() {
     let mut slam = Slam::new(on_track(Association::Auto)).unwrap();
     let post = |k: usize| Vector2::new(8.0 * k as f64 + 2.5, [2.5, -2.5, 1.5][k % 3]);
-    let clouds: Vec<_> = (0..60)
+    let scans: Vec<_> = (0..60)
         .map(|k| {
             let odometry = Odometry { velocity: Vector2::new(5.0 / DT, 0.0), ..still(k) };
             let robot = Vector2::new(5.0 * k as f64, 0.0);
@@ -169,7 +169,7 @@ fn what_is_left_behind_was_not_missed() {
             (odometry, seen.map(|z| Measurement::new(None, [z.x, z.y])).collect())
         })
         .collect();
-    drive(&mut slam, &clouds);
+    drive(&mut slam, &scans);
     assert_eq!(slam.association().dropped, 0, "{:?}", slam.association());
 }
 
@@ -181,7 +181,7 @@ fn one_false_measurement_from_far_away_makes_nothing_missed() {
     let mut random = ChaCha8Rng::seed_from_u64(6);
     let post = |k: usize| Vector2::new(4.0 * k as f64 + 2.5, [1.0, -4.8, -1.0, 4.8][k % 4]);
     let step = 2.0;
-    let clouds: Vec<_> = (0..60)
+    let scans: Vec<_> = (0..60)
         .map(|k| {
             let odometry = Odometry { velocity: Vector2::new(step / DT, 0.0), ..still(k) };
             let robot = Vector2::new(step * k as f64, 0.0);
@@ -195,8 +195,8 @@ fn one_false_measurement_from_far_away_makes_nothing_missed() {
             (odometry, seen)
         })
         .collect();
-    drive(&mut slam, &clouds);
-    let is_kept = |post: &Vector2<f64>| slam.state().features.iter().any(|feature| (feature.x - post).norm() < 0.7);
+    drive(&mut slam, &scans);
+    let is_kept = |post: &Vector2<f64>| slam.state().landmarks.iter().any(|landmark| (landmark.x - post).norm() < 0.7);
     let lost: Vec<_> = (0..29).map(post).filter(|post| !is_kept(post)).collect();
     assert!(lost.is_empty(), "{lost:?}: {:?}", slam.association());
 }
@@ -215,7 +215,7 @@ fn a_candidate_at_the_place_of_an_old_landmark_is_that_landmark() {
     let nameless = [of(None, [4.0, 1.0]), of(None, [4.0, 1.8])];
     let mut random = ChaCha8Rng::seed_from_u64(3);
     let mut k = 0;
-    let mut clouds = |slam: &mut Slam, count: usize, seen: &[Measurement], clutter: usize| {
+    let mut scans = |slam: &mut Slam, count: usize, seen: &[Measurement], clutter: usize| {
         let mut steps = Vec::new();
         for _ in 0..count {
             let mut at = || random.random_range(-20.0..-5.0);
@@ -228,18 +228,18 @@ fn a_candidate_at_the_place_of_an_old_landmark_is_that_landmark() {
     };
     let at_place = |slam: &Slam| {
         let place = Vector2::new(4.0, 1.0);
-        slam.state().features.iter().filter(|feature| (feature.x - place).norm() < 0.3).count()
+        slam.state().landmarks.iter().filter(|landmark| (landmark.x - place).norm() < 0.3).count()
     };
-    clouds(&mut slam, 40, &[named, nameless].concat(), 2);
+    scans(&mut slam, 40, &[named, nameless].concat(), 2);
     // What was not read for long may be elsewhere beside the robot, which does not know how far it has slipped.
-    clouds(&mut slam, 40, &named, 2);
-    clouds(&mut slam, 2000, &[], 0);
-    assert_eq!(clouds(&mut slam, 1, &nameless[..1], 0)[0].added, 1);
+    scans(&mut slam, 40, &named, 2);
+    scans(&mut slam, 2000, &[], 0);
+    assert_eq!(scans(&mut slam, 1, &nameless[..1], 0)[0].added, 1);
     assert_eq!(at_place(&slam), 2);
     let merged = slam.association().merged;
-    clouds(&mut slam, 10, &named, 0);
+    scans(&mut slam, 10, &named, 0);
     assert_eq!((at_place(&slam), slam.association().merged), (1, merged + 1), "{:?}", slam.association());
-    assert_eq!(clouds(&mut slam, 1, &[named, nameless].concat(), 0)[0].accepted, 4);
+    assert_eq!(scans(&mut slam, 1, &[named, nameless].concat(), 0)[0].accepted, 4);
 }
 
 /// Whichever of the two is which, two readings say where the robot is; and there are two, not one and not three.
@@ -270,8 +270,8 @@ fn the_order_of_the_measurements_does_not_matter() {
     let track = track(3, 2, false);
     let mut random = ChaCha8Rng::seed_from_u64(5);
     let mut slam = Slam::new(on_track(Association::Joint)).unwrap();
-    let steps = drive(&mut slam, &track.clouds);
-    let mut shuffled = track.clouds.clone();
+    let steps = drive(&mut slam, &track.scans);
+    let mut shuffled = track.scans.clone();
     shuffled.iter_mut().for_each(|(_, seen)| seen.shuffle(&mut random));
     let mut other = Slam::new(on_track(Association::Joint)).unwrap();
     assert_eq!(drive(&mut other, &shuffled), steps);
@@ -317,7 +317,7 @@ fn where_all_are_well_apart_every_rule_finds_what_identities_say() {
 }
 
 #[test]
-fn names_and_measurements_without_mix_in_one_cloud() {
+fn names_and_measurements_without_mix_in_one_scan() {
     let mut slam = Slam::new(config("default")).unwrap();
     for mut instant in recording(60, 8) {
         instant.seen.iter_mut().skip(3).for_each(|checked| checked.id = None);
@@ -352,7 +352,7 @@ fn clutter_alone_becomes_no_map() {
         drain(&mut slam);
     }
     assert!(slam.landmarks().count() <= 2, "{}", slam.landmarks().count());
-    assert!(slam.state().features.len() < 250, "{} are kept", slam.state().features.len());
+    assert!(slam.state().landmarks.len() < 250, "{} are kept", slam.state().landmarks.len());
 }
 
 #[test]
@@ -366,7 +366,7 @@ fn a_thousand_measurements_at_one_place_end_and_are_counted() {
         slam.features(stamp(k), MeasurementKind::RelativePosition, &seen).unwrap();
         let step = drain(&mut slam)[0];
         assert_eq!(step.accepted + step.added + step.rejected, 1000, "cloud {k}");
-        assert!(step.accepted <= slam.state().features.len());
+        assert!(step.accepted <= slam.state().landmarks.len());
     }
 }
 
@@ -438,22 +438,22 @@ fn classes_tell_apart_what_places_do_not() {
 #[test]
 fn a_run_goes_on_bit_for_bit_where_it_was_saved() {
     let track = track(1, 1, false);
-    let half = track.clouds.len() * 6 / 10;
+    let half = track.scans.len() * 6 / 10;
     let mut slam = Slam::new(on_track(Association::Auto)).unwrap();
-    drive(&mut slam, &track.clouds[..half]);
+    drive(&mut slam, &track.scans[..half]);
     let mut resumed = Slam::resume(on_track(Association::Auto), slam.save()).unwrap();
-    assert_eq!(drive(&mut resumed, &track.clouds[half..]), drive(&mut slam, &track.clouds[half..]));
+    assert_eq!(drive(&mut resumed, &track.scans[half..]), drive(&mut slam, &track.scans[half..]));
     assert_eq!(resumed.association(), slam.association());
 }
 
 /// A front end that sends nonsense for a diameter is believed about the place, and about nothing else.
 #[test]
 fn an_absurd_diameter_leaves_no_trace() {
-    let clouds = track(5, 1, false).clouds;
+    let scans = track(5, 1, false).scans;
     let end = |diameters: &[f64]| {
         let mut slam = Slam::new(on_track(Association::Joint)).unwrap();
         let mut nonsense = diameters.iter().cycle();
-        for (odometry, seen) in &clouds[..60] {
+        for (odometry, seen) in &scans[..60] {
             let mut seen = seen.clone();
             for (measurement, diameter_m) in seen.iter_mut().zip(&mut nonsense) {
                 measurement.label = Label { diameter_m: *diameter_m, diameter_std_m: 0.05, class: 0 };
@@ -468,17 +468,17 @@ fn an_absurd_diameter_leaves_no_trace() {
 /// Candidates may be forgotten, and the rule may change while there are some: what counts is what is there.
 #[test]
 fn landmarks_are_counted_whatever_becomes_of_candidates() {
-    let clouds = track(6, 3, false).clouds;
+    let scans = track(6, 3, false).scans;
     let mut config = on_track(Association::Joint);
     config.map.forget_after_s = 0.3;
     let mut slam = Slam::new(config.clone()).unwrap();
-    for (k, cloud) in clouds[..80].iter().enumerate() {
+    for (k, scan) in scans[..80].iter().enumerate() {
         if k % 20 == 19 {
             config.association = if k % 40 == 19 { Association::Unique } else { Association::Joint };
             slam.reconfigure(config.clone()).unwrap();
         }
-        for step in drive(&mut slam, std::slice::from_ref(cloud)) {
-            assert_eq!(step.features, slam.landmarks().count());
+        for step in drive(&mut slam, std::slice::from_ref(scan)) {
+            assert_eq!(step.landmarks, slam.landmarks().count());
         }
     }
 }

@@ -12,8 +12,8 @@ fn with_map(max_points: usize) -> Slam {
     let mut config = config("default");
     config.sensor.max_points = max_points;
     let mut slam = Slam::new(config).unwrap();
-    let features: Vec<Measurement> = (0..4).map(|i| seen(Some(i), 3.0 + f64::from(i), 0.0)).collect();
-    let steps = see(&mut slam, 0, &features);
+    let landmarks: Vec<Measurement> = (0..4).map(|i| seen(Some(i), 3.0 + f64::from(i), 0.0)).collect();
+    let steps = see(&mut slam, 0, &landmarks);
     assert_eq!(steps[0].added, 4);
     slam
 }
@@ -26,13 +26,13 @@ fn see(slam: &mut Slam, k: usize, seen: &[Measurement]) -> Vec<Step> {
 }
 
 #[test]
-fn known_features_stay_first_then_the_nearest_and_the_rest_are_counted() {
+fn known_landmarks_stay_first_then_the_nearest_and_the_rest_are_counted() {
     let mut slam = with_map(6);
     // Nearer than the map's, farther than them, at the same distance as one another, without sense, and with its id.
     let strangers = [(9, -9.0), (10, -2.0), (11, -8.0), (12, f64::NAN), (13, -8.0)].map(|(i, y)| seen(Some(i), 0.0, y));
     let known = (0..4).map(|i| seen(Some(i), 3.0 + f64::from(i), 0.0));
-    let cloud: Vec<Measurement> = strangers.into_iter().chain(known).collect();
-    let step = see(&mut slam, 1, &cloud)[0];
+    let scan: Vec<Measurement> = strangers.into_iter().chain(known).collect();
+    let step = see(&mut slam, 1, &scan)[0];
     assert_eq!((step.accepted, step.added, step.rejected), (4, 2, 3));
     assert_eq!(slam.counts().get(DropReason::TooManyPoints), 3);
     let mut ids: Vec<u32> = slam.landmarks().map(|landmark| landmark.id).collect();
@@ -63,8 +63,8 @@ fn points_without_identity_cost_no_more_than_the_bound() {
     assert_eq!(step.accepted + step.added + step.rejected, 2000, "each is in one of the counts");
     assert!(step.added <= 50);
     // A whole lidar scan is no cloud of features.
-    let (cloud, kind) = (flood(10_001), MeasurementKind::RelativePosition);
-    assert_eq!(slam.features(stamp(2), kind, &cloud), Err(DropReason::TooManyPoints));
+    let (scan, kind) = (flood(10_001), MeasurementKind::RelativePosition);
+    assert_eq!(slam.features(stamp(2), kind, &scan), Err(DropReason::TooManyPoints));
 }
 
 #[test]

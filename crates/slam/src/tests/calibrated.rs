@@ -19,7 +19,7 @@ fn drive(c: &[f64; 12], steps: usize, seed: u64) -> Vec<Instant> {
         let x: f64 = StandardNormal.sample(&mut rng);
         std * x
     };
-    let feature = |i: usize| {
+    let landmark = |i: usize| {
         let angle = i as f64 * std::f64::consts::TAU / 12.0;
         Se2::new(0.0, 3.0, angle).transform(&Vector2::new(if i.is_multiple_of(2) { 5.0 } else { 7.0 }, 0.0))
     };
@@ -39,7 +39,7 @@ fn drive(c: &[f64; 12], steps: usize, seed: u64) -> Vec<Instant> {
             let velocity = Vector2::new((v + c[3] * yaw_rate.abs()) / (1.0 + c[0]), 0.0);
             let seen = (0..12)
                 .map(|i| {
-                    let z = mount.transform_back(&truth.transform_back(&feature(i)));
+                    let z = mount.transform_back(&truth.transform_back(&landmark(i)));
                     let measurement =
                         [(z.norm() + c[9]) / (1.0 + c[11]) + noise(0.05), z.y.atan2(z.x) + c[10] + noise(0.01)];
                     Measurement::new(Some(i as u32), measurement)

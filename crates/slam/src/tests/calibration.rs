@@ -8,7 +8,7 @@ use crate::linearize::innovation_covariance;
 use crate::motion::{Increment, increment};
 use crate::propagate::{Rows, propagate};
 use crate::sensor::Sensors;
-use crate::state::{Feature, State};
+use crate::state::{State, StateLandmark};
 use crate::update::{Workspace, update};
 use crate::{CalibrationConfig, Coordinates, Discretization, Filter, MotionConfig, Prior, SensorConfig, StereoModel};
 use lienav_lie::skew;
@@ -58,7 +58,7 @@ fn correlated(coordinates: Coordinates, seed: u64) -> State {
     let mut state = State::new(coordinates, (pose, &(Matrix3::identity() * 0.04)), &all_on(), &sensors(), 4);
     for id in 0..2 {
         let x = Vector2::new(3.0 + draw(), 4.0 * draw());
-        let feature = Feature {
+        let landmark = StateLandmark {
             wanted: Stamp::default(),
             id,
             x,
@@ -73,7 +73,7 @@ fn correlated(coordinates: Coordinates, seed: u64) -> State {
             misfits: 0,
             misfit_since: Stamp::MIN,
         };
-        state.append(feature, &Matrix2x3::zeros(), &(Matrix2::identity() * 0.05));
+        state.append(landmark, &Matrix2x3::zeros(), &(Matrix2::identity() * 0.05));
     }
     let rows: Vec<[f64; 3]> = (0..state.covariance.dim()).map(|_| [0.1 * draw(), 0.1 * draw(), 0.1 * draw()]).collect();
     state.covariance.add_outer3(&rows);
@@ -85,7 +85,7 @@ fn correlated(coordinates: Coordinates, seed: u64) -> State {
 fn mean(state: &State) -> DVector<f64> {
     let mut x = vec![state.pose.p.x, state.pose.p.y, state.pose.theta];
     x.extend(state.calibration.active().iter().map(|p| state.calibration.get(*p)));
-    x.extend(state.features.iter().flat_map(|f| [f.x.x, f.x.y]));
+    x.extend(state.landmarks.iter().flat_map(|f| [f.x.x, f.x.y]));
     DVector::from_vec(x)
 }
 
@@ -94,8 +94,8 @@ fn displaced(state: &State, dx: &DVector<f64>) -> State {
     moved.pose = Se2::new(state.pose.p.x + dx[0], state.pose.p.y + dx[1], state.pose.theta + dx[2]);
     moved.predicted = moved.pose;
     moved.correct_calibration(&dx.as_slice()[3..15]);
-    for (i, feature) in moved.features.iter_mut().enumerate() {
-        feature.x += Vector2::new(dx[15 + 2 * i], dx[16 + 2 * i]);
+    for (i, landmark) in moved.landmarks.iter_mut().enumerate() {
+        landmark.x += Vector2::new(dx[15 + 2 * i], dx[16 + 2 * i]);
     }
     moved
 }
@@ -135,8 +135,8 @@ fn to_additive(state: &State) -> DMatrix<f64> {
             (m[(row, 0)], m[(row + 1, 1)]) = (1.0, 1.0);
         };
         turn(0, &state.pose.p);
-        for (i, feature) in state.features.iter().enumerate() {
-            turn(state.covariance.row_of(i), &feature.x);
+        for (i, landmark) in state.landmarks.iter().enumerate() {
+            turn(state.covariance.row_of(i), &landmark.x);
         }
     }
     m
@@ -251,7 +251,7 @@ fn measurement_jacobians_against_finite_differences() {
             // The sensor's six parameters are the last of the twelve.
             let by_sensor = m.by_calibration.whole().fixed_columns::<6>(0).into_owned();
             assert!((h.fixed_view::<3, 6>(0, 9) - by_sensor).amax() < 1e-7, "{coordinates:?} {kind:?}");
-            assert!((h.fixed_view::<3, 2>(0, 17) - m.by_feature).amax() < 1e-7);
+            assert!((h.fixed_view::<3, 2>(0, 17) - m.by_landmark).amax() < 1e-7);
         }
     }
 }
@@ -273,7 +273,7 @@ fn the_update_is_the_textbook_kalman_update() {
             assert_eq!(m.dim, 2);
             h.fixed_view_mut::<2, 3>(2 * i, 0).copy_from(&m.by_pose.fixed_rows::<2>(0));
             h.fixed_view_mut::<2, 6>(2 * i, 9).copy_from(&m.by_calibration.whole().fixed_view::<2, 6>(0, 0));
-            h.fixed_view_mut::<2, 2>(2 * i, state.covariance.row_of(i)).copy_from(&m.by_feature.fixed_rows::<2>(0));
+            h.fixed_view_mut::<2, 2>(2 * i, state.covariance.row_of(i)).copy_from(&m.by_landmark.fixed_rows::<2>(0));
             r.fixed_view_mut::<2, 2>(2 * i, 2 * i).copy_from(&m.noise.fixed_view::<2, 2>(0, 0));
             y.fixed_rows_mut::<2>(2 * i).copy_from(&m.residual.fixed_rows::<2>(0));
             let one = h.rows(2 * i, 2).into_owned();
@@ -293,7 +293,7 @@ fn the_update_is_the_textbook_kalman_update() {
 /// A new feature is where the reading puts it, given the calibration: so its error goes with the errors of
 /// calibration.
 #[test]
-fn a_new_feature_is_correlated_with_the_calibration_it_was_placed_by() {
+fn a_new_landmark_is_correlated_with_the_calibration_it_was_placed_by() {
     for name in ["log-range", "reduced", "ekf"] {
         let (filter, sensors) = (Filter::named(name).unwrap(), sensors());
         let state = correlated(filter.coordinates(), 5);

@@ -176,13 +176,13 @@ fn a_clock_that_is_set_ahead_by_years_keeps_the_map_and_a_covariance_that_can_be
 }
 
 #[test]
-fn odometry_that_was_silent_while_clouds_came_is_used_again_at_once() {
+fn odometry_that_was_silent_while_scans_came_is_used_again_at_once() {
     for silent in [25, 45, 120] {
         let instants = recording(300, 5);
         let mut slam = filter(TimeJump::Reset);
         drive_on(&mut slam, &instants[..100], 0.0);
-        for cloud in messages(&instants[100..100 + silent], START_S).iter().skip(2).step_by(3) {
-            let _some_are_too_far_ahead = give(&mut slam, cloud);
+        for scan in messages(&instants[100..100 + silent], START_S).iter().skip(2).step_by(3) {
+            let _some_are_too_far_ahead = give(&mut slam, scan);
         }
         let lost = slam.counts().get(DropReason::SecondClock) + slam.counts().get(DropReason::UnconfirmedJump);
         let steps = drive_on(&mut slam, &instants[100 + silent..], 0.0);
@@ -209,7 +209,7 @@ fn a_first_message_with_a_wrong_stamp_costs_a_few_messages() {
 }
 
 #[test]
-fn a_cloud_of_another_clock_before_the_first_odometry_does_not_release_others_early() {
+fn a_scan_of_another_clock_before_the_first_odometry_does_not_release_others_early() {
     let instants = recording(60, 6);
     let (mut with, mut without) = (filter(TimeJump::Reset), filter(TimeJump::Reset));
     with.features(Stamp::from_secs(1e9), MeasurementKind::RelativePosition, &instants[0].seen).unwrap();

@@ -59,7 +59,7 @@ fn viewpoints_go_when_nobody_waits() {
     let slam = winding(1, |slam, _, _| most = most.max(slam.state().viewpoints.len()));
     assert!((3..=96).contains(&most), "{most}");
     assert_eq!(slam.landmarks().count(), 4);
-    assert_eq!((slam.state().viewpoints.len(), slam.state().features.len()), (0, 4));
+    assert_eq!((slam.state().viewpoints.len(), slam.state().landmarks.len()), (0, 4));
 }
 
 /// What is read before a place is known counts when it is: the covariance of a filter that waits is no larger than that
@@ -174,13 +174,13 @@ fn a_measurement_from_a_viewpoint_is_linearized_as_it_is() {
             state.mounts = sensors.mounts(&Calibration::new(&Config::default().calibration));
             let measurement = sensors.read(kind, &Measurement::new(Some(0), [value])).unwrap();
             let at =
-                |state: &State| linearized_from(state, &sensors, (1, 2), &measurement, &state.features[0].x).unwrap();
+                |state: &State| linearized_from(state, &sensors, (1, 2), &measurement, &state.landmarks[0].x).unwrap();
             let (_, h) = at(&state);
             for (row, h) in h.into_iter().enumerate() {
                 let mut residual = [0.0; 2];
                 for (sign, residual) in [1e-6, -1e-6].into_iter().zip(&mut residual) {
                     let mut moved = state.clone();
-                    moved.features[row / 2].x[row % 2] += sign;
+                    moved.landmarks[row / 2].x[row % 2] += sign;
                     *residual = at(&moved).0;
                 }
                 // Residuals fall as predictions rise.

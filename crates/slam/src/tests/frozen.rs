@@ -112,7 +112,7 @@ fn freezing_changes_the_coordinates_of_errors_and_not_what_is_known() {
         state.thaw(coordinates);
         assert_eq!(state.coordinates, coordinates);
         assert!((before.covariance.to_matrix() - state.covariance.to_matrix()).amax() < 1e-12, "{coordinates:?}");
-        for (one, other) in before.features.iter().zip(&state.features) {
+        for (one, other) in before.landmarks.iter().zip(&state.landmarks) {
             assert!((one.x - other.x).norm() < 1e-12);
         }
     }
@@ -143,7 +143,7 @@ fn an_update_of_frozen_landmarks_is_that_of_a_plain_schmidt_filter() {
         let (mut h, mut r, mut y) = (DMatrix::zeros(6, 11), DMatrix::zeros(6, 6), DVector::zeros(6));
         for (k, (m, i)) in matches.iter().zip([2, 0, 3]).enumerate() {
             h.fixed_view_mut::<2, 3>(2 * k, 0).copy_from(&m.by_pose.fixed_view::<2, 3>(0, 0));
-            h.fixed_view_mut::<2, 2>(2 * k, 3 + 2 * i).copy_from(&m.by_feature.fixed_view::<2, 2>(0, 0));
+            h.fixed_view_mut::<2, 2>(2 * k, 3 + 2 * i).copy_from(&m.by_landmark.fixed_view::<2, 2>(0, 0));
             r.fixed_view_mut::<2, 2>(2 * k, 2 * k).copy_from(&m.noise.fixed_view::<2, 2>(0, 0));
             y.fixed_rows_mut::<2>(2 * k).copy_from(&m.residual.fixed_rows::<2>(0));
         }
@@ -154,7 +154,7 @@ fn an_update_of_frozen_landmarks_is_that_of_a_plain_schmidt_filter() {
         let expected = &rest * &p * rest.transpose() + &gain * &r * gain.transpose();
         let correction = (&gain * y).fixed_rows::<3>(0).into_owned();
         let before = state.pose;
-        let places: Vec<_> = state.features.iter().map(|feature| feature.x).collect();
+        let places: Vec<_> = state.landmarks.iter().map(|landmark| landmark.x).collect();
         update(&mut state, &matches, &filter, (&[], &[]), &mut Workspace::default()).unwrap();
         let difference = (state.covariance.to_matrix() - expected).amax();
         assert!(difference < 1e-12, "{name}: {difference}");
@@ -163,7 +163,7 @@ fn an_update_of_frozen_landmarks_is_that_of_a_plain_schmidt_filter() {
             _ => Se2::new(before.p.x + correction.x, before.p.y + correction.y, before.theta + correction.z),
         };
         assert!((expected.inverse() * state.pose).log().norm() < 1e-12, "{name}");
-        assert_eq!(places, state.features.iter().map(|feature| feature.x).collect::<Vec<_>>());
+        assert_eq!(places, state.landmarks.iter().map(|landmark| landmark.x).collect::<Vec<_>>());
     }
 }
 

@@ -7,7 +7,7 @@ use crate::DropReason;
 fn lifted(seed: u64, turn: f64) -> Vec<Instant> {
     let mut instants = recording(160, seed);
     let away = Se2::new(0.6, -1.2, turn);
-    let features: Vec<Vector2<f64>> = (0..8)
+    let landmarks: Vec<Vector2<f64>> = (0..8)
         .map(|i| Se2::new(0.0, 3.0, i as f64 * std::f64::consts::FRAC_PI_4).transform(&Vector2::new(4.0, 0.0)))
         .collect();
     // Moved by one motion of the world: from then on it drives on as its odometry says.
@@ -15,9 +15,9 @@ fn lifted(seed: u64, turn: f64) -> Vec<Instant> {
     let carried = before * away * before.inverse();
     for instant in &mut instants[60..] {
         let noise: Vec<Vector2<f64>> =
-            features.iter().zip(&instant.seen).map(|(p, o)| o.value.xy() - instant.truth.transform_back(p)).collect();
+            landmarks.iter().zip(&instant.seen).map(|(p, o)| o.value.xy() - instant.truth.transform_back(p)).collect();
         instant.truth = carried * instant.truth;
-        for ((p, o), e) in features.iter().zip(&mut instant.seen).zip(noise) {
+        for ((p, o), e) in landmarks.iter().zip(&mut instant.seen).zip(noise) {
             o.value = (instant.truth.transform_back(p) + e).into();
         }
     }
@@ -37,7 +37,7 @@ fn error_at_the_end(filter: &str, turn: f64, limit_s: f64, in_view: usize) -> (S
 }
 
 #[test]
-fn a_robot_that_was_lifted_is_found_again_as_soon_as_three_clouds_agree_and_never_without_a_limit() {
+fn a_robot_that_was_lifted_is_found_again_as_soon_as_three_scans_agree_and_never_without_a_limit() {
     let filters = ["default", "invariant", "reduced", "ekf", "fe-ekf"];
     for (filter, turn) in filters.into_iter().flat_map(|filter| [(filter, 0.5), (filter, -2.8)]) {
         let (slam, error) = error_at_the_end(filter, turn, 2.0, 8);
@@ -66,7 +66,7 @@ fn a_robot_that_was_lifted_and_sees_two_landmarks_is_found_again_after_the_limit
 }
 
 #[test]
-fn one_feature_that_was_moved_starves_nobody() {
+fn one_landmark_that_was_moved_starves_nobody() {
     let mut instants = recording(120, 4);
     for instant in &mut instants[20..] {
         instant.seen[3].value = (instant.seen[3].value.xy() + Vector2::new(2.0, 1.0)).into();
@@ -82,7 +82,7 @@ fn one_feature_that_was_moved_starves_nobody() {
 }
 
 #[test]
-fn a_feature_that_was_moved_once_is_begun_anew_and_a_lifted_robot_loses_none() {
+fn a_landmark_that_was_moved_once_is_begun_anew_and_a_lifted_robot_loses_none() {
     let mut instants = recording(120, 4);
     for instant in &mut instants[60..] {
         let shift = instant.truth.rotation().transpose() * Vector2::new(2.0, 1.0);

@@ -38,9 +38,9 @@ fn a_filter_that_is_told_where_it_was_found_is_there() {
             search.advance(&half);
             truth = truth * half.motion;
         }
-        let mut cloud = look(&truth, &places);
-        cloud.push(Measurement::new(None, [f64::NAN, 0.0]));
-        let refused = search.observe(MeasurementKind::RangeBearing, &cloud);
+        let mut scan = look(&truth, &places);
+        scan.push(Measurement::new(None, [f64::NAN, 0.0]));
+        let refused = search.observe(MeasurementKind::RangeBearing, &scan);
         assert_eq!((refused.total(), refused.get(DropReason::NotFinite)), (1, 1));
     }
     search.advance(&half);

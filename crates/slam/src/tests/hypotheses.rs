@@ -126,7 +126,7 @@ fn the_order_of_measurements_does_not_matter() {
 }
 
 #[test]
-fn clutter_and_clouds_of_one_place_end_in_bounded_hypotheses() {
+fn clutter_and_scans_of_one_place_end_in_bounded_hypotheses() {
     let truth = pairs();
     let mut slam = slam(&truth, "default", 5);
     for mut instant in drive(&truth, SIDE, Way::Circle(6.0), 20, 9) {

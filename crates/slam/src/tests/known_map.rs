@@ -283,15 +283,15 @@ fn modes_change_while_running() {
 }
 
 /// The mean NEES over `runs` of the last of some clouds, for a start that is off by these standard deviations.
-fn nees_from(stds: (f64, f64), clouds: usize, runs: u64) -> f64 {
+fn nees_from(stds: (f64, f64), scans: usize, runs: u64) -> f64 {
     let way = Way::Circle(6.0);
     let of_run = |seed: u64| {
         let truth = landmarks(12, 20 + seed);
-        let instants = drive(&truth, 12, way, clouds, 40 + seed);
+        let instants = drive(&truth, 12, way, scans, 40 + seed);
         let config = hall::config_from(start(way, 12), stds, "default", MapMode::Localization, 60 + seed);
         let mut slam = slam_with(config, map(&truth, 0.1, 80 + seed));
         let last = instants.iter().map(|instant| feed(&mut slam, instant, true)).last().unwrap();
-        nees(&last, &instants[clouds - 1].truth)
+        nees(&last, &instants[scans - 1].truth)
     };
     (0..runs).map(of_run).sum::<f64>() / runs as f64
 }
@@ -299,9 +299,9 @@ fn nees_from(stds: (f64, f64), clouds: usize, runs: u64) -> f64 {
 #[test]
 fn a_start_that_is_wrong_by_what_it_claims_is_found() {
     // The mean of 60 draws of χ² with three degrees of freedom is within 3 ± 0.95 (3 σ).
-    for (stds, clouds) in [((0.5, 0.2), 1), ((0.5, 0.2), 30), ((5.0, 3.0), 1), ((5.0, 3.0), 30), ((0.0, 3.0), 30)] {
-        let mean = nees_from(stds, clouds, 60);
-        assert!((2.05..3.95).contains(&mean), "start {stds:?}, {clouds} clouds: {mean}");
+    for (stds, scans) in [((0.5, 0.2), 1), ((0.5, 0.2), 30), ((5.0, 3.0), 1), ((5.0, 3.0), 30), ((0.0, 3.0), 30)] {
+        let mean = nees_from(stds, scans, 60);
+        assert!((2.05..3.95).contains(&mean), "start {stds:?}, {scans} clouds: {mean}");
     }
 }
 

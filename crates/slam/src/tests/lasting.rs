@@ -61,12 +61,12 @@ fn an_update_with_lasting_errors_is_that_of_a_plain_kalman_filter() {
         let n = p.nrows();
         let (mut h, mut r, mut y) = (DMatrix::zeros(6, n), DMatrix::zeros(6, 6), DVector::zeros(6));
         for (k, m) in matches.iter().enumerate() {
-            let Subject::Feature(i) = m.subject else { panic!("no landmark") };
+            let Subject::Landmark(i) = m.subject else { panic!("no landmark") };
             let row = m.lasting.expect("its lasting error is in the state");
             h.fixed_view_mut::<2, 3>(2 * k, 0).copy_from(&m.by_pose.fixed_view::<2, 3>(0, 0));
             h.fixed_view_mut::<2, 2>(2 * k, row).copy_from(&m.by_lasting.fixed_view::<2, 2>(0, 0));
             h.fixed_view_mut::<2, 2>(2 * k, state.covariance.row_of(i))
-                .copy_from(&m.by_feature.fixed_view::<2, 2>(0, 0));
+                .copy_from(&m.by_landmark.fixed_view::<2, 2>(0, 0));
             r.fixed_view_mut::<2, 2>(2 * k, 2 * k).copy_from(&m.noise.fixed_view::<2, 2>(0, 0));
             y.fixed_rows_mut::<2>(2 * k).copy_from(&m.residual.fixed_rows::<2>(0));
         }
@@ -186,10 +186,10 @@ fn more_landmarks_than_places_are_read_with_inflated_noise() {
     }
     let state = slam.state();
     let (mut held, mut others) = (0, 0);
-    for (i, feature) in state.features.iter().enumerate() {
+    for (i, landmark) in state.landmarks.iter().enumerate() {
         let known = state.relative_covariance(i).trace() / (2.0 * POSITION_STD * POSITION_STD);
-        assert!((0.05..0.99).contains(&known), "{}: {known}", feature.id);
-        match state.offsets.find(feature.id, 0) {
+        assert!((0.05..0.99).contains(&known), "{}: {known}", landmark.id);
+        match state.offsets.find(landmark.id, 0) {
             Some(_) => held += 1,
             None => others += 1,
         }

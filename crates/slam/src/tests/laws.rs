@@ -8,7 +8,7 @@ use crate::measurement::value::padded;
 use crate::motion::Increment;
 use crate::propagate::{Rows, propagate};
 use crate::sensor::Sensors;
-use crate::state::{Feature, State};
+use crate::state::{State, StateLandmark};
 use crate::update::{Workspace, update};
 use crate::{Coordinates, Discretization, Filter, NoiseAt, SensorConfig, StereoModel};
 use lienav_lie::skew;
@@ -24,7 +24,7 @@ fn sensors(config: &SensorConfig) -> Sensors {
 }
 
 /// A state with correlations everywhere.
-pub(super) fn correlated(coordinates: Coordinates, features: usize, seed: u64) -> State {
+pub(super) fn correlated(coordinates: Coordinates, landmarks: usize, seed: u64) -> State {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut draw = || rng.random_range(-1.0..1.0);
     let root = Matrix3::from_fn(|_, _| 0.3 * draw());
@@ -35,12 +35,12 @@ pub(super) fn correlated(coordinates: Coordinates, features: usize, seed: u64) -
         &sensors(&SensorConfig::default()),
         8,
     );
-    for id in 0..features as u32 {
+    for id in 0..landmarks as u32 {
         let x = Vector2::new(3.0 + draw(), 4.0 * draw());
         let from_pose = Matrix2x3::from_fn(|_, _| draw());
         let own = Matrix2::from_fn(|_, _| 0.4 * draw());
         let first = x + Vector2::new(0.1 * draw(), 0.1 * draw());
-        let feature = Feature {
+        let landmark = StateLandmark {
             wanted: Stamp::default(),
             id,
             x,
@@ -55,14 +55,14 @@ pub(super) fn correlated(coordinates: Coordinates, features: usize, seed: u64) -
             misfits: 0,
             misfit_since: Stamp::MIN,
         };
-        state.append(feature, &from_pose, &(own * own.transpose() + Matrix2::identity() * 0.01));
+        state.append(landmark, &from_pose, &(own * own.transpose() + Matrix2::identity() * 0.01));
     }
     state
 }
 
 fn mean(state: &State) -> DVector<f64> {
     let mut x = vec![state.pose.p.x, state.pose.p.y, state.pose.theta];
-    x.extend(state.features.iter().flat_map(|f| [f.x.x, f.x.y]));
+    x.extend(state.landmarks.iter().flat_map(|f| [f.x.x, f.x.y]));
     DVector::from_vec(x)
 }
 
@@ -81,8 +81,8 @@ fn additive_covariance(state: &State) -> DMatrix<f64> {
         }
     };
     turn(0, &state.pose.p);
-    for (i, feature) in state.features.iter().enumerate() {
-        turn(state.covariance.row_of(i), &feature.x);
+    for (i, landmark) in state.landmarks.iter().enumerate() {
+        turn(state.covariance.row_of(i), &landmark.x);
     }
     &m * p * m.transpose()
 }
@@ -128,7 +128,7 @@ fn the_reduced_update_is_equation_5_24() {
     let (mut c, mut z, mut q) = (DMatrix::zeros(4, 8), DVector::zeros(4), DMatrix::zeros(4, 4));
     let mut matches = Vec::new();
     for (k, &i) in seen.iter().enumerate() {
-        let value = state.features[i].x + Vector2::new(0.2, -0.1 * k as f64);
+        let value = state.landmarks[i].x + Vector2::new(0.2, -0.1 * k as f64);
         let noise = Matrix2::new(0.04, 0.01, 0.01, 0.02 + 0.01 * k as f64);
         c.fixed_view_mut::<2, 2>(2 * k, 2 * i).fill_with_identity();
         z.fixed_rows_mut::<2>(2 * k).copy_from(&value);
@@ -137,10 +137,10 @@ fn the_reduced_update_is_equation_5_24() {
         let checked = sensors.read(MeasurementKind::RelativePosition, &raw).unwrap();
         matches.push(Match {
             dim: 2,
-            residual: padded(&(value - state.features[i].x)),
-            by_feature: padded(&Matrix2::identity()),
+            residual: padded(&(value - state.landmarks[i].x)),
+            by_landmark: padded(&Matrix2::identity()),
             noise: padded(&noise),
-            ..Match::new(Subject::Feature(i), &checked)
+            ..Match::new(Subject::Landmark(i), &checked)
         });
     }
     let (expected_mean, expected_covariance) = information_update(&mu, &sigma, &c, &z, &q);
@@ -163,9 +163,9 @@ fn the_update_is_the_textbook_kalman_update_in_world_coordinates() {
     let (mu, p) = (mean(&state), state.covariance.to_matrix());
     let (mut h, mut r, mut y) = (DMatrix::zeros(4, 9), DMatrix::zeros(4, 4), DVector::zeros(4));
     for (k, (m, i)) in matches.iter().zip([2, 0]).enumerate() {
-        assert_eq!((m.subject, m.dim), (Subject::Feature(i), 2));
+        assert_eq!((m.subject, m.dim), (Subject::Landmark(i), 2));
         h.fixed_view_mut::<2, 3>(2 * k, 0).copy_from(&m.by_pose.fixed_rows::<2>(0));
-        h.fixed_view_mut::<2, 2>(2 * k, state.covariance.row_of(i)).copy_from(&m.by_feature.fixed_rows::<2>(0));
+        h.fixed_view_mut::<2, 2>(2 * k, state.covariance.row_of(i)).copy_from(&m.by_landmark.fixed_rows::<2>(0));
         r.fixed_view_mut::<2, 2>(2 * k, 2 * k).copy_from(&m.noise.fixed_view::<2, 2>(0, 0));
         y.fixed_rows_mut::<2>(2 * k).copy_from(&m.residual.fixed_rows::<2>(0));
     }
@@ -194,14 +194,14 @@ fn measurement_jacobians_against_finite_differences() {
                 0 => moved.pose.p.x += h,
                 1 => moved.pose.p.y += h,
                 2 => moved.pose.theta += h,
-                k => moved.features[1].x[k - 3] += h,
+                k => moved.landmarks[1].x[k - 3] += h,
             }
             linearized(&moved).residual
         };
         let m = linearized(&state);
         for k in 0..5 {
             let numeric = (at(k, -1e-6) - at(k, 1e-6)) / 2e-6;
-            let column = if k < 3 { m.by_pose.column(k) } else { m.by_feature.column(k - 3) };
+            let column = if k < 3 { m.by_pose.column(k) } else { m.by_landmark.column(k - 3) };
             assert!((numeric - column).norm() < 1e-7, "{coordinates:?} {k}");
         }
     }
@@ -218,8 +218,8 @@ fn propagation_against_finite_differences_of_the_mean() {
             let mut state = state.clone();
             state.pose = Se2::new(state.pose.p.x + dx[0], state.pose.p.y + dx[1], state.pose.theta + dx[2]);
             state.predicted = state.pose;
-            for (i, feature) in state.features.iter_mut().enumerate() {
-                feature.x += Vector2::new(dx[3 + 2 * i], dx[4 + 2 * i]);
+            for (i, landmark) in state.landmarks.iter_mut().enumerate() {
+                landmark.x += Vector2::new(dx[3 + 2 * i], dx[4 + 2 * i]);
             }
             propagate(&mut state, &twist, &filter, &mut Rows::default());
             state
@@ -240,15 +240,15 @@ fn propagation_against_finite_differences_of_the_mean() {
 
 /// What a motion did to features that turn out to be elsewhere is what propagation would have done to them there.
 #[test]
-fn a_motion_linearized_anew_is_that_of_features_where_they_are() {
+fn a_motion_linearized_anew_is_that_of_landmarks_where_they_are() {
     let filter = Filter::default();
     let noise = Matrix3::from_diagonal(&Vector3::new(0.01, 0.02, 0.03));
     let twist = Increment::from_twist(&Vector2::new(0.4, 0.1), 0.5, 0.5, &noise, filter.discretization());
     let mut state = correlated(filter.coordinates(), 3, 4);
     let mut elsewhere = state.clone();
     let shifts = [Vector2::new(0.5, -0.2), Vector2::zeros(), Vector2::new(-0.3, 0.7)];
-    for (feature, shift) in elsewhere.features.iter_mut().zip(shifts) {
-        feature.x += shift;
+    for (landmark, shift) in elsewhere.landmarks.iter_mut().zip(shifts) {
+        landmark.x += shift;
     }
     let stretch = Matrix2::new(1.2, 0.1, -0.3, 0.9);
     let (mut rows, mut expected) = (Rows::default(), Rows::default());
@@ -257,7 +257,7 @@ fn a_motion_linearized_anew_is_that_of_features_where_they_are() {
     rows.begin();
     for i in [0, 2] {
         let row = state.covariance.row_of(i);
-        rows.relinearize(row, &(elsewhere.features[i].x - state.pose.p), &Matrix2::identity());
+        rows.relinearize(row, &(elsewhere.landmarks[i].x - state.pose.p), &Matrix2::identity());
     }
     rows.apply(&mut state.covariance);
     let difference = state.covariance.to_matrix() - elsewhere.covariance.to_matrix();
@@ -265,7 +265,7 @@ fn a_motion_linearized_anew_is_that_of_features_where_they_are() {
     // In terms of an error that moves the feature by `stretch`, the same motion is the inverse of that.
     let row = state.covariance.row_of(1);
     rows.begin();
-    rows.relinearize(row, &(state.features[1].x - state.pose.p), &stretch);
+    rows.relinearize(row, &(state.landmarks[1].x - state.pose.p), &stretch);
     for k in 0..3 {
         let [there, here] = [&rows, &expected].map(|r| Vector2::new(r.noise[row][k], r.noise[row + 1][k]));
         assert!((stretch * there - here).norm() < 1e-14);
@@ -343,8 +343,8 @@ fn first_estimates_keep_the_unobservable_directions_unobservable() {
             };
             put(0, &state.predicted.p);
             // The points where the readings of the last cloud were linearized.
-            for (i, feature) in state.features.iter().enumerate() {
-                put(state.covariance.row_of(i), &feature.first);
+            for (i, landmark) in state.landmarks.iter().enumerate() {
+                put(state.covariance.row_of(i), &landmark.first);
             }
             n[(2, 2)] = 1.0;
             let inverse = state.covariance.to_matrix().try_inverse().unwrap();
@@ -376,15 +376,15 @@ fn constrained_points_are_as_near_to_the_estimates_as_one_shift_brings_them() {
     let mut after = before.clone();
     let motion = Increment { motion: Se2::new(0.1, 0.0, 0.03), ..Increment::none() };
     propagate(&mut after, &motion, slam.filter(), &mut Rows::default());
-    let shift = after.features[0].first - before.features[0].first;
+    let shift = after.landmarks[0].first - before.landmarks[0].first;
     let distance = |shift: Vector2<f64>| {
-        let of_features = before.features.iter().map(|f| (f.first + shift - f.x).norm_squared()).sum::<f64>();
-        (before.predicted.p + shift - before.pose.p).norm_squared() + of_features
+        let of_landmarks = before.landmarks.iter().map(|f| (f.first + shift - f.x).norm_squared()).sum::<f64>();
+        (before.predicted.p + shift - before.pose.p).norm_squared() + of_landmarks
     };
     for other in [Vector2::zeros(), shift + Vector2::new(1e-3, 0.0), shift - Vector2::new(0.0, 1e-3)] {
         assert!(distance(shift) < distance(other), "{shift} against {other}");
     }
-    assert!(after.features.iter().zip(&before.features).all(|(a, b)| (a.first - b.first - shift).norm() < 1e-15));
+    assert!(after.landmarks.iter().zip(&before.landmarks).all(|(a, b)| (a.first - b.first - shift).norm() < 1e-15));
 }
 
 /// Where the map frame lies is nobody's business: turned and moved, estimates move with it and covariances turn.

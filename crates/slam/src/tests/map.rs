@@ -36,7 +36,7 @@ fn a_full_map_refuses_and_says_so() {
     c.map.max_features = 3;
     let mut slam = Slam::new(c).unwrap();
     let step = show(&mut slam, 0, &[1, 2, 3, 4, 5]);
-    assert_eq!((step.added, step.rejected, step.features), (3, 2, 3));
+    assert_eq!((step.added, step.rejected, step.landmarks), (3, 2, 3));
     assert_eq!(slam.counts().get(DropReason::MapFull), 2);
     assert_eq!(ids(&slam), [1, 2, 3]);
 }
@@ -57,7 +57,7 @@ fn or_the_oldest_makes_room_unless_it_is_in_view() {
 }
 
 #[test]
-fn features_not_seen_for_long_are_forgotten() {
+fn landmarks_not_seen_for_long_are_forgotten() {
     let mut c = config("ekf");
     c.map.forget_after_s = 0.25;
     let mut slam = Slam::new(c).unwrap();
@@ -80,7 +80,7 @@ fn the_map_grows_past_its_first_allocation() {
 }
 
 #[test]
-fn the_same_feature_twice_in_a_cloud_counts_once() {
+fn the_same_landmark_twice_in_a_scan_counts_once() {
     let mut slam = Slam::new(config("reduced")).unwrap();
     let step = show(&mut slam, 0, &[1, 2, 1]);
     assert_eq!((step.added, step.rejected), (2, 1));
@@ -105,7 +105,7 @@ fn without_identities_it_finds_the_same_map() {
 }
 
 #[test]
-fn an_measurement_between_two_features_is_ambiguous() {
+fn an_measurement_between_two_landmarks_is_ambiguous() {
     let mut slam = Slam::new(config("reduced")).unwrap();
     let at = |x: f64, id| Measurement::new(id, [3.0, x]);
     slam.odometry(&still(0)).unwrap();
@@ -169,7 +169,7 @@ fn both_coordinates_know_the_same_landmarks() {
 }
 
 #[test]
-fn a_cloud_without_measurements_is_a_step_that_changes_nothing() {
+fn a_scan_without_measurements_is_a_step_that_changes_nothing() {
     for filter in ["default", "ekf", "oc-ekf", "cartesian"] {
         let instants = recording(80, 41);
         let silent = |k: usize| k % 5 == 2 || (40..52).contains(&k);

@@ -65,7 +65,7 @@ struct Instant {
 
 /// A reading of feature `i`, linearized at the state.
 fn linearized(state: &State, sensors: &Sensors, measurement: &CheckedMeasurement, i: usize) -> Match {
-    let mut m = Match::new(Subject::Feature(i), measurement);
+    let mut m = Match::new(Subject::Landmark(i), measurement);
     assert!(linearize(state, sensors, &mut m, Linearization::Current));
     m
 }
@@ -96,7 +96,7 @@ fn recording(steps: usize, seed: u64) -> Vec<Instant> {
         let x: f64 = StandardNormal.sample(&mut rng);
         std * x
     };
-    let features: Vec<Vector2<f64>> = (0..8)
+    let landmarks: Vec<Vector2<f64>> = (0..8)
         .map(|i| Se2::new(0.0, 3.0, i as f64 * std::f64::consts::FRAC_PI_4).transform(&Vector2::new(4.0, 0.0)))
         .collect();
     let (v, w) = (0.9, 0.3);
@@ -108,7 +108,7 @@ fn recording(steps: usize, seed: u64) -> Vec<Instant> {
             }
             let velocity = Vector2::new(v + noise(VELOCITY_STD), noise(VELOCITY_STD));
             let yaw_rate = w + noise(YAW_RATE_STD);
-            let seen = features
+            let seen = landmarks
                 .iter()
                 .enumerate()
                 .map(|(id, p)| {

@@ -84,7 +84,7 @@ fn learned(
 }
 
 #[test]
-fn late_clouds_and_late_drives_are_found() {
+fn late_scans_and_late_drives_are_found() {
     for hold in [TwistHold::Before, TwistHold::After] {
         for late in [0, 3, 5] {
             let expected = late as f64 * STEP_S;
@@ -98,7 +98,7 @@ fn late_clouds_and_late_drives_are_found() {
 
 /// What is told of it is not learned once more, and the pose is that of its stamp.
 #[test]
-fn of_late_clouds_what_is_not_told_is_found() {
+fn of_late_scans_what_is_not_told_is_found() {
     for told in [5, 3] {
         let (value, std, distance) = learned((5, told), true, 0.01, TwistHold::After, 9);
         let expected = (5 - told) as f64 * STEP_S;
@@ -148,7 +148,7 @@ proptest! {
 }
 
 /// The steps of a drive whose clouds are stamped `late_s` too late, and of a filter that is told `told_s`.
-fn steps_of_late_clouds(late_s: f64, told_s: f64) -> Vec<Step> {
+fn steps_of_late_scans(late_s: f64, told_s: f64) -> Vec<Step> {
     let mut config = config("default");
     config.sensor.delay_s = told_s;
     let mut slam = Slam::new(config).unwrap();
@@ -163,10 +163,10 @@ fn steps_of_late_clouds(late_s: f64, told_s: f64) -> Vec<Step> {
 
 /// To the last bit, estimates and their stamps; clouds arrive after the odometry of later instants all the same.
 #[test]
-fn clouds_that_are_told_to_be_late_are_of_when_they_were_taken() {
-    let in_time = steps_of_late_clouds(0.0, 0.0);
+fn scans_that_are_told_to_be_late_are_of_when_they_were_taken() {
+    let in_time = steps_of_late_scans(0.0, 0.0);
     assert!(in_time.len() > 90);
-    assert_eq!(steps_of_late_clouds(0.2, 0.2), in_time);
+    assert_eq!(steps_of_late_scans(0.2, 0.2), in_time);
     let first = |steps: &[Step]| steps[0].estimate.stamp.nanos();
-    assert_eq!(first(&steps_of_late_clouds(0.2, 0.0)) - first(&in_time), 200_000_000);
+    assert_eq!(first(&steps_of_late_scans(0.2, 0.0)) - first(&in_time), 200_000_000);
 }

@@ -63,7 +63,7 @@ fn the_order_of_arrival_does_not_matter_within_the_window() {
 }
 
 #[test]
-fn features_wait_for_odometry_of_their_instant() {
+fn landmarks_wait_for_odometry_of_their_instant() {
     let instants = recording(3, 2);
     let mut slam = Slam::new(config("reduced")).unwrap();
     feed(&mut slam, &instants[0]);
@@ -74,7 +74,7 @@ fn features_wait_for_odometry_of_their_instant() {
 }
 
 #[test]
-fn odometry_that_stops_holds_features_up_no_longer_than_the_window() {
+fn odometry_that_stops_holds_landmarks_up_no_longer_than_the_window() {
     let instants = recording(3, 2);
     let mut slam = Slam::new(config("reduced")).unwrap();
     feed(&mut slam, &instants[0]);
@@ -88,7 +88,7 @@ fn odometry_that_stops_holds_features_up_no_longer_than_the_window() {
 }
 
 #[test]
-fn many_odometry_messages_between_two_clouds_are_one_motion() {
+fn many_odometry_messages_between_two_scans_are_one_motion() {
     // 200 Hz against 20 Hz: the same twist in ten pieces must give what one message gives.
     let instants = recording(40, 3);
     let mut fine = Slam::new(config("reduced")).unwrap();
@@ -114,7 +114,7 @@ fn many_odometry_messages_between_two_clouds_are_one_motion() {
 }
 
 #[test]
-fn a_cloud_between_two_odometry_messages_is_met_halfway() {
+fn a_scan_between_two_odometry_messages_is_met_halfway() {
     let mut slam = Slam::new(config("reduced")).unwrap();
     let twist = |k| Odometry { stamp: stamp(k), velocity: Vector2::new(1.0, 0.0), yaw_rate: 0.0, covariance: None };
     slam.odometry(&twist(0)).unwrap();
@@ -226,7 +226,7 @@ fn time_set_back_resets_or_rewinds() {
 }
 
 #[test]
-fn features_before_any_odometry_are_counted() {
+fn landmarks_before_any_odometry_are_counted() {
     let instants = recording(2, 7);
     let mut slam = Slam::new(config("reduced")).unwrap();
     slam.features(stamp(0), MeasurementKind::RelativePosition, &instants[0].seen).unwrap();

@@ -36,7 +36,7 @@ fn play(config: &Config, map: Option<&LandmarkMap>, instants: &[Instant], late_b
         (0..instants.len()).map(|k| (instants[k].odometry.stamp.secs() + late_by(k) + 1e-3, k)).collect();
     arrivals.sort_by(|a, b| a.0.total_cmp(&b.0));
     let mut arrivals = arrivals.into_iter().peekable();
-    let mut clouds_until = |slam: &mut Slam, now: f64| {
+    let mut scans_until = |slam: &mut Slam, now: f64| {
         while let Some((_, k)) = arrivals.next_if(|(at, _)| *at < now) {
             slam.features(instants[k].odometry.stamp, config.sensor.kind, &instants[k].seen).unwrap();
             drain(slam);
@@ -52,12 +52,12 @@ fn play(config: &Config, map: Option<&LandmarkMap>, instants: &[Instant], late_b
                 drain(&mut slam);
             }
         }
-        clouds_until(&mut slam, stamp.secs());
+        scans_until(&mut slam, stamp.secs());
         let _ = slam.imu(&Imu { stamp, yaw_rate: instant.odometry.yaw_rate + 0.01, tilt: None });
         slam.odometry(&instant.odometry).unwrap();
         drain(&mut slam);
     }
-    clouds_until(&mut slam, f64::INFINITY);
+    scans_until(&mut slam, f64::INFINITY);
     slam
 }
 
@@ -68,7 +68,7 @@ fn traced(slam: &Slam) -> Vec<(Se2, usize, usize)> {
 }
 
 #[test]
-fn a_cloud_that_is_late_gives_what_it_would_have_given_in_time_to_the_last_bit() {
+fn a_scan_that_is_late_gives_what_it_would_have_given_in_time_to_the_last_bit() {
     let instants = recording(60, 7);
     for filter in ["default", "reduced", "ekf", "fe-ekf", "invariant"] {
         for (learns, is_nameless) in [(false, false), (true, false), (false, true)] {
@@ -82,7 +82,7 @@ fn a_cloud_that_is_late_gives_what_it_would_have_given_in_time_to_the_last_bit()
             let late = play(&config, None, &instants, |k| if k % 7 == 3 { 0.75 } else { 0.0 });
             assert_eq!(end(&late), end(&in_time), "{filter}, learns {learns}, without identities {is_nameless}");
             assert_eq!(traced(&late), traced(&in_time), "{filter}");
-            assert_eq!((in_time.late_clouds(), late.late_clouds()), (0, 8));
+            assert_eq!((in_time.late_scans(), late.late_scans()), (0, 8));
         }
     }
 }
@@ -105,14 +105,14 @@ fn in_a_known_map_too() {
         let late = play(&config, Some(&map), &instants, |k| if k % 5 == 2 { 0.45 } else { 0.0 });
         assert_eq!(end(&late), end(&in_time), "{mode:?}");
         assert_eq!(late.map(), in_time.map());
-        assert!(late.late_clouds() > 10);
+        assert!(late.late_scans() > 10);
     }
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
     #[test]
-    fn clouds_of_any_lateness_within_the_time_give_the_run_in_which_they_were_in_time(
+    fn scans_of_any_lateness_within_the_time_give_the_run_in_which_they_were_in_time(
         seed in 0_u64..1000, most in 0.0..0.95_f64, window in 0.0..0.3_f64,
     ) {
         let instants = recording(40, seed);
@@ -150,15 +150,15 @@ fn what_is_too_late_for_that_too_is_dropped_and_what_is_known_counts_once() {
     for (k, reason) in [(40, DropReason::TooLate), (55, DropReason::DuplicateStamp), (59, DropReason::DuplicateStamp)] {
         assert_eq!(slam.features(stamp(k), KIND, &instants[k].seen), Err(reason), "{k}");
     }
-    assert_eq!((end(&slam), slam.late_clouds()), (before.clone(), 0));
+    assert_eq!((end(&slam), slam.late_scans()), (before.clone(), 0));
     assert_eq!(slam.features(stamp(50), KIND, &instants[50].seen), Ok(()));
     assert_eq!(slam.features(stamp(50), KIND, &instants[50].seen), Err(DropReason::DuplicateStamp));
     assert_ne!(end(&slam).0, before.0);
-    assert_eq!((slam.poll(), slam.late_clouds()), (None, 1));
+    assert_eq!((slam.poll(), slam.late_scans()), (None, 1));
 }
 
 #[test]
-fn by_default_nothing_is_kept_and_late_clouds_are_dropped() {
+fn by_default_nothing_is_kept_and_late_scans_are_dropped() {
     let (mut slam, instants) = without_one(config("default"));
     assert_eq!(slam.features(stamp(50), KIND, &instants[50].seen), Err(DropReason::TooLate));
     assert_eq!(slam.rollback_sizes(), (0, 0));
@@ -197,7 +197,7 @@ fn a_sensor_that_has_seen_nothing_yet_may_be_placed_without_harm() {
     slam.place_sensor(added, Se2::new(0.1, 0.0, 0.0)).unwrap();
     let seen = [Measurement::new(Some(100), [3.0, 0.0])];
     assert_eq!(slam.features(stamp(65), added, &seen), Ok(()));
-    assert_eq!(slam.late_clouds(), 1);
+    assert_eq!(slam.late_scans(), 1);
     // The newest pose is four instants on.
     let landmark = slam.landmarks().find(|landmark| landmark.id == 100).unwrap();
     let pose = slam.trace().unwrap().steps[64].pose;
@@ -210,9 +210,9 @@ fn a_sensor_that_has_seen_nothing_yet_may_be_placed_without_harm() {
 fn what_is_kept_is_bounded() {
     let instants = recording(400, 6);
     let slam = play(&rewinding("default"), None, &instants, |k| if k % 3 == 1 { 0.6 } else { 0.0 });
-    let (points, clouds) = slam.rollback_sizes();
+    let (points, scans) = slam.rollback_sizes();
     // A second, in quarters, and the one before it; 10 clouds a second.
-    assert!((4..=6).contains(&points) && clouds <= 15, "{points} points, {clouds} clouds");
+    assert!((4..=6).contains(&points) && scans <= 15, "{points} points, {scans} clouds");
 }
 
 #[test]

@@ -40,12 +40,12 @@ fn inputs() -> Vec<Input> {
             last.id = None;
         }
         seen.push(Measurement::new(Some(70), [f64::NAN, 0.0]));
-        let cloud = Input::Scan(stamp + 0.03, MeasurementKind::RelativePosition, seen);
+        let scan = Input::Scan(stamp + 0.03, MeasurementKind::RelativePosition, seen);
         inputs.extend(late.take());
         if k % 4 == 1 {
-            late = Some(cloud)
+            late = Some(scan)
         } else {
-            inputs.push(cloud)
+            inputs.push(scan)
         }
         if k % 5 == 2 {
             let value = [4.0 + 0.01 * k as f64, 0.3];

@@ -79,13 +79,13 @@ fn a_search_is_asked_for_ended_by_a_pose_and_begun_again_by_a_reset() {
 }
 
 #[test]
-fn the_cloud_that_finds_the_robot_corrects_it_no_second_time() {
+fn the_scan_that_finds_the_robot_corrects_it_no_second_time() {
     let truth = landmarks(SIDE, 1);
     let mut slam = Slam::new(unknown("default", MapMode::Localization)).unwrap();
     slam.set_map(map(&truth, 0.02, 3)).unwrap();
     let found = drive(&truth, SIDE, Way::Winding, 100, 2).iter().find_map(|instant| feed(&mut slam, instant, false));
     let found = found.unwrap();
-    assert_eq!((found.accepted, found.dof, found.features), (0, 0, 0));
+    assert_eq!((found.accepted, found.dof, found.landmarks), (0, 0, 0));
 }
 
 #[test]

@@ -78,7 +78,7 @@ fn a_noise_that_changes_later_is_noticed_too() {
 }
 
 #[test]
-fn the_step_of_the_last_cloud_is_that_of_the_second_look() {
+fn the_step_of_the_last_scan_is_that_of_the_second_look() {
     let mut slam = Slam::new(told(4.0, 4.0)).unwrap();
     for instant in recording(30, 27) {
         let steps = feed(&mut slam, &instant);
@@ -102,7 +102,7 @@ fn nobody_goes_back_behind_what_was_changed_from_outside() {
 }
 
 #[test]
-fn clouds_of_thousands_are_not_kept() {
+fn scans_of_thousands_are_not_kept() {
     let mut instants = recording(60, 31);
     for instant in &mut instants[..30] {
         let seen = instant.seen[0].value;

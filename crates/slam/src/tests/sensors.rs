@@ -55,7 +55,7 @@ fn two(config: Config) -> (Slam, [MeasurementKind; 2]) {
 }
 
 #[test]
-fn clouds_of_two_sensors_with_one_stamp_are_both_used_in_one_step() {
+fn scans_of_two_sensors_with_one_stamp_are_both_used_in_one_step() {
     let run = |order: [usize; 2]| {
         let (mut slam, kinds) = two(config());
         odometry(&mut slam, 0);
@@ -103,7 +103,7 @@ fn two_sensors_know_as_much_as_one_that_sees_what_both_see() {
 }
 
 #[test]
-fn a_second_cloud_that_comes_after_the_step_is_used_at_its_stamp() {
+fn a_second_scan_that_comes_after_the_step_is_used_at_its_stamp() {
     let (mut slam, [front, rear]) = two(config());
     for k in 0..5 {
         odometry(&mut slam, k);
@@ -118,7 +118,7 @@ fn a_second_cloud_that_comes_after_the_step_is_used_at_its_stamp() {
 }
 
 #[test]
-fn clouds_of_a_slower_sensor_are_taken_in_where_the_faster_one_is_held_back() {
+fn scans_of_a_slower_sensor_are_taken_in_where_the_faster_one_is_held_back() {
     // The rear sensor is read between the clouds of the front one, and its clouds come after the next of those.
     let run = |hold_s: f64| {
         let mut config = config();

@@ -78,7 +78,7 @@ fn a_beacon_and_its_image_stay_until_the_robot_turns() {
             let error = landmark.position - beacon;
             let nees = error.dot(&(landmark.covariance.try_inverse().unwrap() * error));
             assert!(landmark.id == 7 && nees < 13.8, "{filter} {side}: {error} {}", landmark.covariance);
-            assert_eq!(slam.state().features.len(), 1, "{filter}: the places where it is not are gone");
+            assert_eq!(slam.state().landmarks.len(), 1, "{filter}: the places where it is not are gone");
         }
     }
 }
@@ -145,7 +145,7 @@ fn bad_numbers_have_their_reasons() {
         slam.features(stamp, kind, &[Measurement::new(Some(1), [value])]).unwrap();
         drain(&mut slam);
         assert_eq!(slam.counts().get(reason), before + 1, "{kind:?} {value}");
-        assert!(slam.state().features.is_empty());
+        assert!(slam.state().landmarks.is_empty());
     }
     let stamp = world.drive(&mut slam, 0.0, 0.0);
     slam.features(stamp, MeasurementKind::Range, &[Measurement::new(None, [5.0])]).unwrap();

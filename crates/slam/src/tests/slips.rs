@@ -264,7 +264,7 @@ fn a_slip_that_is_told_late_is_the_slip() {
     late.slam.estimator.slip(Slip { at: Some(Cut { place, reach_m: 0.0, ..cut }), ..slip });
     let (late, told) = (&late.slam.estimator.state, &told.slam.estimator.state);
     assert!(late.pose_covariance()[(2, 2)] > before + 0.08);
-    assert_eq!(late.features.len(), told.features.len());
+    assert_eq!(late.landmarks.len(), told.landmarks.len());
     let n = late.covariance.dim();
     for (i, j) in (0..n).flat_map(|i| (0..=i).map(move |j| (i, j))) {
         let (one, other) = (late.covariance.get(i, j), told.covariance.get(i, j));
@@ -285,15 +285,15 @@ fn a_slip_that_is_told_late_turns_one_side_of_the_map() {
     let moved = |from: &Vector2<f64>, to: &Vector2<f64>| ((to - cut.place).norm() - (from - cut.place).norm()).abs();
     assert!(moved(&before.pose.p, &after.pose.p) < 1e-9);
     let mut turned = 0;
-    for (i, feature) in after.features.iter().enumerate() {
-        let was = &before.features[before.find(feature.id).unwrap()];
-        if feature.x == was.x {
+    for (i, landmark) in after.landmarks.iter().enumerate() {
+        let was = &before.landmarks[before.find(landmark.id).unwrap()];
+        if landmark.x == was.x {
             continue;
         }
         turned += 1;
-        let (now, then) = (after.in_robot(i), before.in_robot(before.find(feature.id).unwrap()));
+        let (now, then) = (after.in_robot(i), before.in_robot(before.find(landmark.id).unwrap()));
         assert!((now - then).norm() < 1e-9);
         assert!((after.relative_spread(i) - before.relative_spread(i)).abs() < 1e-9);
     }
-    assert!((3..12).contains(&turned), "{turned} of {}", after.features.len());
+    assert!((3..12).contains(&turned), "{turned} of {}", after.landmarks.len());
 }

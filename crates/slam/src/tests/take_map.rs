@@ -26,13 +26,13 @@ fn positions(slam: &Slam, errors: &DVector<f64>) -> DVector<f64> {
         Coordinates::Invariant => Se2::exp(&first) * state.pose,
         _ => Se2 { p: state.pose.p + first.xy(), theta: state.pose.theta + first.z },
     };
-    let mut found = DVector::zeros(2 * state.features.len());
-    for i in 0..state.features.len() {
+    let mut found = DVector::zeros(2 * state.landmarks.len());
+    for i in 0..state.landmarks.len() {
         let row = state.covariance.row_of(i);
         let own = Vector2::new(errors[row], errors[row + 1]);
         let position = match state.coordinates {
-            Coordinates::World => state.features[i].x + own,
-            Coordinates::Robot => pose.transform(&(state.features[i].x + own)),
+            Coordinates::World => state.landmarks[i].x + own,
+            Coordinates::Robot => pose.transform(&(state.landmarks[i].x + own)),
             Coordinates::Invariant => {
                 pose.transform(&(state.in_robot(i) + rotation(state.pose.theta).transpose() * own))
             }
@@ -49,7 +49,7 @@ fn the_joint_covariance_is_that_of_the_state_by_finite_differences() {
         let (state, map) = (slam.state(), slam.map());
         let n = state.covariance.dim();
         let step = 1e-6;
-        let mut jacobian = DMatrix::zeros(2 * state.features.len(), n);
+        let mut jacobian = DMatrix::zeros(2 * state.landmarks.len(), n);
         for k in 0..n {
             let mut errors = DVector::zeros(n);
             errors[k] = step;

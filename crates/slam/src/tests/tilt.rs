@@ -81,8 +81,8 @@ fn drive(use_tilt: bool, has_orientation: bool, kind: Option<MeasurementKind>) -
                 let value = if kind == MeasurementKind::RangeBearing { polar } else { cut };
                 Measurement::new(Some(id as u32), value)
             };
-            let cloud: Vec<Measurement> = POLES.iter().enumerate().map(seen).collect();
-            slam.features(now.stamp, kind, &cloud).unwrap();
+            let scan: Vec<Measurement> = POLES.iter().enumerate().map(seen).collect();
+            slam.features(now.stamp, kind, &scan).unwrap();
         }
         while slam.poll().is_some() {}
     }

@@ -137,11 +137,11 @@ const FAULTS: [Fault; 5] = [
     ("NaN", |state| state.covariance.set_pose_block(&Matrix3::repeat(f64::NAN))),
     ("infinity", |state| state.covariance.set_pose_block(&Matrix3::from_diagonal_element(f64::INFINITY))),
     ("a negative variance of a landmark", |state| {
-        state.covariance.add_to_feature_block(3, 3, &Matrix2::from_diagonal_element(-1e9));
+        state.covariance.add_to_landmark_block(3, 3, &Matrix2::from_diagonal_element(-1e9));
     }),
     ("a covariance of two landmarks beyond their variances", |state| {
         for (i, k) in [(1, 0), (3, 2), (5, 4), (7, 6)] {
-            state.covariance.add_to_feature_block(i, k, &Matrix2::from_diagonal_element(100.0));
+            state.covariance.add_to_landmark_block(i, k, &Matrix2::from_diagonal_element(100.0));
         }
     }),
 ];

@@ -69,13 +69,13 @@ fn nees(step: &Step, truth: &Se2) -> f64 {
 const ALL: [u32; 8] = [0, 1, 2, 3, 4, 5, 6, 7];
 
 /// The means over 30 runs of the NEES after each of the first clouds; a consistent filter has 3 ± 0.45.
-fn mean_nees(filter: &str, known: &[u32], seen: impl Fn(usize) -> Vec<u32>, clouds: usize) -> Vec<f64> {
+fn mean_nees(filter: &str, known: &[u32], seen: impl Fn(usize) -> Vec<u32>, scans: usize) -> Vec<f64> {
     let runs: Vec<_> = (1..=30).map(|seed| lost(filter, seed, known, &seen).1).collect();
-    (0..clouds).map(|k| runs.iter().map(|steps| nees(&steps[k].0, &steps[k].1)).sum::<f64>() / 30.0).collect()
+    (0..scans).map(|k| runs.iter().map(|steps| nees(&steps[k].0, &steps[k].1)).sum::<f64>() / 30.0).collect()
 }
 
 #[test]
-fn a_start_anywhere_in_a_known_map_is_worth_what_it_claims_after_one_cloud() {
+fn a_start_anywhere_in_a_known_map_is_worth_what_it_claims_after_one_scan() {
     for (filter, _) in Filter::TABLE.iter().filter(|(name, _)| !name.starts_with("thesis")) {
         let found = mean_nees(filter, &ALL, |_| ALL.to_vec(), 10);
         assert!(found.iter().all(|nees| *nees < 5.0), "{filter}: {found:?}");
@@ -161,7 +161,7 @@ fn a_robot_is_not_found_where_nothing_allows_it_to_be() {
 fn a_state_that_was_moved_goes_back_to_the_mean_of_its_prior() {
     let (slam, _) = run("default", &recording(60, 3));
     let mut state = slam.estimator.state.clone();
-    state.features.iter_mut().for_each(|feature| feature.is_mapped = true);
+    state.landmarks.iter_mut().for_each(|landmark| landmark.is_mapped = true);
     let before = state.clone();
     let covariance = Matrix3::from_diagonal(&STD.component_mul(&STD));
     let filter = Filter::default();
@@ -174,8 +174,8 @@ fn a_state_that_was_moved_goes_back_to_the_mean_of_its_prior() {
         move_back(&mut state, &moved_by, &filter, &mut Workspace::default());
         assert!((state.pose.p - before.pose.p).norm() < 1e-9);
         assert!((state.pose.theta - before.pose.theta).abs() < 1e-9);
-        for (feature, old) in state.features.iter().zip(&before.features) {
-            assert!((feature.x - old.x).norm() < 1e-9);
+        for (landmark, old) in state.landmarks.iter().zip(&before.landmarks) {
+            assert!((landmark.x - old.x).norm() < 1e-9);
         }
     }
 }

@@ -30,7 +30,7 @@ fn lifted_on_the_bend(steps: usize, seed: u64, lifted: usize, away: Se2) -> Vec<
     let step = Se2::exp(&nalgebra::Vector3::new(0.1, 0.0, 0.01));
     let way: Vec<Se2> = std::iter::successors(Some(Se2::identity()), |pose| Some(*pose * step)).take(steps).collect();
     let beside = |(i, pose): (usize, &Se2)| pose.transform(&Vector2::new(4.0, if i % 2 == 0 { 1.5 } else { -2.5 }));
-    let features: Vec<Vector2<f64>> = way.iter().step_by(6).enumerate().map(beside).collect();
+    let landmarks: Vec<Vector2<f64>> = way.iter().step_by(6).enumerate().map(beside).collect();
     way.iter()
         .enumerate()
         .map(|(k, pose)| {
@@ -38,7 +38,7 @@ fn lifted_on_the_bend(steps: usize, seed: u64, lifted: usize, away: Se2) -> Vec<
             let velocity = Vector2::new(1.0 + noise(VELOCITY_STD), noise(VELOCITY_STD));
             let yaw_rate = 0.1 + noise(YAW_RATE_STD);
             let mut seen = Vec::new();
-            for (id, p) in features.iter().enumerate() {
+            for (id, p) in landmarks.iter().enumerate() {
                 let z = truth.transform_back(p);
                 if z.x > 0.5 * z.norm() && z.norm() < 5.0 {
                     let bearing = |y: f64| (z.y - y).atan2(z.x);
@@ -103,12 +103,12 @@ fn nothing_is_used_twice() {
 
 /// Whatever is counted is counted when a cloud comes, not when it is linearized again.
 #[test]
-fn what_is_reported_of_a_cloud_is_of_its_first_time() {
+fn what_is_reported_of_a_scan_is_of_its_first_time() {
     let instants = bend(60, 13);
     let (once, before) = run_stereo(stereo("anchored"), &instants);
     let (again, after) = run_stereo(stereo("default"), &instants);
     assert_eq!(once.counts(), again.counts());
-    let reported = |s: &Step| (s.estimate.stamp, s.accepted, s.added, s.rejected, s.features);
+    let reported = |s: &Step| (s.estimate.stamp, s.accepted, s.added, s.rejected, s.landmarks);
     assert!(before.iter().map(reported).eq(after.iter().map(reported)));
 }
 
@@ -179,7 +179,7 @@ fn a_robot_that_was_lifted_is_not_carried_back() {
 
 /// A clock that is set back while the robot drives on: clouds with stamps of the time before are not taken in again.
 #[test]
-fn time_that_is_set_back_takes_no_cloud_of_before_in_again() {
+fn time_that_is_set_back_takes_no_scan_of_before_in_again() {
     let mut instants = bend(60, 22);
     for (k, instant) in instants[37..].iter_mut().enumerate() {
         instant.odometry.stamp = stamp(k);
@@ -202,7 +202,7 @@ fn time_that_is_set_back_takes_no_cloud_of_before_in_again() {
 
 /// A part of a map closes where nothing waits (`Slam::local`): after each block of ten clouds, if a range is vague.
 #[test]
-fn clouds_wait_for_ten_of_them_where_a_range_is_vague() {
+fn scans_wait_for_ten_of_them_where_a_range_is_vague() {
     let mut slam = Slam::new(stereo("default")).unwrap();
     let mut waits = Vec::new();
     for instant in bend(60, 4) {

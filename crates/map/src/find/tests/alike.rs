@@ -12,15 +12,15 @@ fn drive(
     map: &LandmarkMap,
     world: &LandmarkMap,
     sensing: Sensing,
-    clouds: usize,
+    scans: usize,
     seed: u64,
 ) -> (Vec<Verdict>, Finder, Se2) {
     let mut robot = Robot::new(world, sensing, seed);
     let mut finder = Finder::new(map, FinderConfig::default()).unwrap();
-    let verdicts = (0..clouds)
+    let verdicts = (0..scans)
         .map(|_| {
-            let (step, cloud) = robot.step();
-            finder.observe(&step, &cloud)
+            let (step, scan) = robot.step();
+            finder.observe(&step, &scan)
         })
         .collect();
     (verdicts, finder, robot.pose)
@@ -86,8 +86,8 @@ fn driving_on_tells_places_apart() {
         let mut finder = Finder::new(&odd, FinderConfig::default()).unwrap();
         let (mut was_ambiguous, mut is_found) = (false, false);
         for _ in 0..270 {
-            let (step, cloud) = robot.step();
-            match finder.observe(&step, &cloud) {
+            let (step, scan) = robot.step();
+            match finder.observe(&step, &scan) {
                 Verdict::Found(candidate) => {
                     assert!(is_right(&candidate.pose, &robot.pose), "{seed}: {candidate:?} {:?}", robot.pose);
                     is_found = true;

@@ -23,17 +23,17 @@ struct Outcome {
 fn start(map: &LandmarkMap, world: &LandmarkMap, sensing: Sensing, seconds: f64, seed: u64) -> Outcome {
     let mut robot = Robot::new(world, sensing, seed);
     let mut finder = Finder::new(map, FinderConfig::default()).unwrap();
-    let clouds = (seconds * sensing.rate_hz) as usize;
+    let scans = (seconds * sensing.rate_hz) as usize;
     let mut outcome =
         Outcome { found: None, last: Verdict::Searching, mean_s: 0.0, worst_s: 0.0, in_view: 0.0, nees: 0.0 };
-    for k in 1..=clouds {
-        let (step, cloud) = robot.step();
+    for k in 1..=scans {
+        let (step, scan) = robot.step();
         let before = Instant::now();
-        outcome.last = finder.observe(&step, &cloud);
+        outcome.last = finder.observe(&step, &scan);
         let taken = before.elapsed().as_secs_f64();
         outcome.mean_s += (taken - outcome.mean_s) / k as f64;
         outcome.worst_s = outcome.worst_s.max(taken);
-        outcome.in_view += (cloud.len() as f64 - outcome.in_view) / k as f64;
+        outcome.in_view += (scan.len() as f64 - outcome.in_view) / k as f64;
         if let Verdict::Found(candidate) = outcome.last {
             let right = is_right(&candidate.pose, &robot.pose);
             outcome.found = Some((k as f64 / sensing.rate_hz, right));

@@ -13,13 +13,13 @@ use rand_chacha::ChaCha8Rng;
 type Drive = Vec<(Displacement, Vec<Sighting>, Se2)>;
 
 /// So many clouds, with the true pose at each.
-fn drive(map: &LandmarkMap, sensing: Sensing, clouds: usize, seed: u64) -> Drive {
+fn drive(map: &LandmarkMap, sensing: Sensing, scans: usize, seed: u64) -> Drive {
     let mut robot = Robot::new(map, sensing, seed);
     robot.pose.p = Vector2::new(12.0, 12.0);
-    (0..clouds)
+    (0..scans)
         .map(|_| {
-            let (step, cloud) = robot.step();
-            (step, cloud, robot.pose)
+            let (step, scan) = robot.step();
+            (step, scan, robot.pose)
         })
         .collect()
 }
@@ -27,7 +27,7 @@ fn drive(map: &LandmarkMap, sensing: Sensing, clouds: usize, seed: u64) -> Drive
 /// The verdict at each cloud.
 fn verdicts(map: &LandmarkMap, config: FinderConfig, drive: &Drive) -> Vec<Verdict> {
     let mut finder = Finder::new(map, config).unwrap();
-    drive.iter().map(|(step, cloud, _)| finder.observe(step, cloud)).collect()
+    drive.iter().map(|(step, scan, _)| finder.observe(step, scan)).collect()
 }
 
 fn found(verdict: &Verdict) -> Option<&Candidate> {
@@ -77,7 +77,7 @@ proptest! {
         let drive = drive(&map, sensing, 12, seed);
         let mut shuffled = drive.clone();
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
-        shuffled.iter_mut().for_each(|(_, cloud, _)| cloud.shuffle(&mut rng));
+        shuffled.iter_mut().for_each(|(_, scan, _)| scan.shuffle(&mut rng));
         let expected = verdicts(&map, FinderConfig::default(), &drive);
         prop_assert_eq!(&verdicts(&map, FinderConfig::default(), &shuffled), &expected);
         let mut other = map.clone();
@@ -107,7 +107,7 @@ fn with_identities_the_answer_is_immediate_and_equal() {
         let map = random_map(60, 25.0, seed);
         let named = drive(&map, Sensing { range_m: 6.0, with_ids: true, ..SENSING }, 12, seed);
         let mut nameless = named.clone();
-        nameless.iter_mut().flat_map(|(_, cloud, _)| cloud).for_each(|sighting| sighting.id = None);
+        nameless.iter_mut().flat_map(|(_, scan, _)| scan).for_each(|sighting| sighting.id = None);
         let named_verdicts = verdicts(&map, FinderConfig::default(), &named);
         let first = found(&named_verdicts[0]).expect("found by identities in the first cloud");
         assert!(is_right(&first.pose, &named[0].2));
@@ -124,16 +124,16 @@ fn a_class_tells_places_apart_and_a_wrong_name_does_not_mislead() {
     let map = random_map(60, 25.0, 9);
     let drive = drive(&map, Sensing { range_m: 6.0, ..SENSING }, 12, 9);
     let mut misnamed = drive.clone();
-    misnamed.iter_mut().for_each(|(_, cloud, _)| cloud[0].id = Some(1 + cloud.len() as u32));
+    misnamed.iter_mut().for_each(|(_, scan, _)| scan[0].id = Some(1 + scan.len() as u32));
     for (verdict, (_, _, truth)) in verdicts(&map, FinderConfig::default(), &misnamed).iter().zip(&misnamed) {
         assert!(found(verdict).is_none_or(|candidate| is_right(&candidate.pose, truth)));
     }
     let mut other_class = map.clone();
     other_class.landmarks.iter_mut().for_each(|landmark| landmark.class = 2);
     let mut classified = drive.clone();
-    classified.iter_mut().flat_map(|(_, cloud, _)| cloud).for_each(|sighting| sighting.class = 1);
+    classified.iter_mut().flat_map(|(_, scan, _)| scan).for_each(|sighting| sighting.class = 1);
     assert!(verdicts(&other_class, FinderConfig::default(), &classified).iter().all(|v| found(v).is_none()));
-    classified.iter_mut().flat_map(|(_, cloud, _)| cloud).for_each(|sighting| sighting.class = 2);
+    classified.iter_mut().flat_map(|(_, scan, _)| scan).for_each(|sighting| sighting.class = 2);
     assert!(found(&verdicts(&other_class, FinderConfig::default(), &classified)[11]).is_some());
 }
 
@@ -148,7 +148,7 @@ fn whatever_comes_the_room_is_bounded() {
     };
     let mut rng = ChaCha8Rng::seed_from_u64(1);
     let mut anywhere = || 20.0 * rng.random::<f64>() - 10.0;
-    let clouds: [Vec<Sighting>; 5] = [
+    let scans: [Vec<Sighting>; 5] = [
         vec![sighting(1.0, 2.0, 0.01); 5000],
         (0..5000).map(|_| sighting(anywhere(), anywhere(), 0.01)).collect(),
         vec![sighting(f64::NAN, 1.0, 0.1), sighting(1.0, 1.0, -1.0), sighting(1.0, f64::INFINITY, 1.0)],
@@ -164,15 +164,15 @@ fn whatever_comes_the_room_is_bounded() {
         for k in 0..40 {
             let covariance = Matrix3::identity() * if k == 33 { f64::NAN } else { 1e-4 };
             let step = Displacement { motion: Se2::new(0.1, 0.0, 0.02), covariance };
-            let verdict = finder.observe(&step, &clouds[k % clouds.len()]);
+            let verdict = finder.observe(&step, &scans[k % scans.len()]);
             assert!(found(&verdict).is_none(), "{verdict:?}");
             assert!(finder.constellation.len() <= 24 + 64 && finder.hypotheses.len() <= 96);
             assert!(finder.candidates().iter().all(|c| c.probability.is_finite()));
         }
     }
     let mut finder = Finder::new(&random_map(300, 30.0, 2), FinderConfig::default()).unwrap();
-    let usable = clouds[2].iter().chain(&clouds[3]).filter(|s| !finder.usable(&[**s]).0.is_empty()).count();
+    let usable = scans[2].iter().chain(&scans[3]).filter(|s| !finder.usable(&[**s]).0.is_empty()).count();
     assert_eq!(usable, 1);
-    assert_eq!(finder.observe(&Displacement::none(), &clouds[2]), Verdict::Searching);
+    assert_eq!(finder.observe(&Displacement::none(), &scans[2]), Verdict::Searching);
     assert_eq!(finder.constellation.len(), 0);
 }

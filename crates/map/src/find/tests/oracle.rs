@@ -43,8 +43,8 @@ fn nothing_of_weight_is_overlooked() {
         let mut robot = Robot::new(&map, sensing, seed);
         let mut finder = Finder::new(&map, FinderConfig::default()).unwrap();
         for _ in 0..14 {
-            let (step, cloud) = robot.step();
-            finder.observe(&step, &cloud);
+            let (step, scan) = robot.step();
+            finder.observe(&step, &scan);
         }
         let expected = search_all(&finder, 10.0);
         let Some(&(_, best)) = expected.first() else { continue };

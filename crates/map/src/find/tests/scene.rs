@@ -138,7 +138,7 @@ impl Robot {
     fn look(&mut self) -> Vec<Sighting> {
         let Sensing { range_m, field_of_view_rad, detection, clutter, with_ids, .. } = self.sensing;
         let landmarks = std::mem::take(&mut self.landmarks);
-        let mut cloud = Vec::new();
+        let mut scan = Vec::new();
         for (id, place) in &landmarks {
             let z = self.pose.transform_back(place);
             let (range, bearing) = (z.norm(), z.y.atan2(z.x));
@@ -147,17 +147,17 @@ impl Robot {
             }
             if self.rng.random::<f64>() < detection {
                 let sighting = self.sighting(range, bearing, with_ids.then_some(*id));
-                cloud.push(sighting);
+                scan.push(sighting);
             }
             if self.rng.random::<f64>() < clutter {
                 let range = range_m * self.rng.random::<f64>().sqrt();
                 let bearing = field_of_view_rad * (self.rng.random::<f64>() - 0.5);
                 let sighting = self.sighting(range, bearing, None);
-                cloud.push(sighting);
+                scan.push(sighting);
             }
         }
         self.landmarks = landmarks;
-        cloud
+        scan
     }
 
     fn sighting(&mut self, range: f64, bearing: f64, id: Option<u32>) -> Sighting {

@@ -46,25 +46,25 @@ impl Covariance {
     }
 
     /// Covariance of feature `i` with parameter `k`.
-    pub fn feature_calibration(&self, i: usize, k: usize) -> Vector2<f64> {
+    pub fn landmark_calibration(&self, i: usize, k: usize) -> Vector2<f64> {
         let (row, column) = (self.row_of(i), Self::calibration_row(k));
         Vector2::new(self.get(row, column), self.get(row + 1, column))
     }
 
-    fn set_feature_calibration(&mut self, i: usize, k: usize, value: &Vector2<f64>) {
+    fn set_landmark_calibration(&mut self, i: usize, k: usize, value: &Vector2<f64>) {
         let (row, column) = (self.row_of(i), Self::calibration_row(k));
         self.set(row, column, value.x);
         self.set(row + 1, column, value.y);
     }
 
     /// P_Nk ← T_N P_Nk, P_ik ← T_i P_ik for as many features as there are matrices.
-    pub(super) fn transport_calibration(&mut self, pose: &Matrix3<f64>, features: &[Matrix2<f64>]) {
+    pub(super) fn transport_calibration(&mut self, pose: &Matrix3<f64>, landmarks: &[Matrix2<f64>]) {
         for k in 0..self.calibration {
             let moved = pose * self.pose_calibration(k);
             (0..POSE).for_each(|i| self.set(Self::calibration_row(k), i, moved[i]));
-            for (i, t) in features.iter().enumerate().take(self.features) {
-                let moved = t * self.feature_calibration(i, k);
-                self.set_feature_calibration(i, k, &moved);
+            for (i, t) in landmarks.iter().enumerate().take(self.landmarks) {
+                let moved = t * self.landmark_calibration(i, k);
+                self.set_landmark_calibration(i, k, &moved);
             }
         }
     }
@@ -78,9 +78,9 @@ impl Covariance {
     pub(super) fn change_calibration(&mut self, b: &Matrix2<f64>, from_pose: impl Fn(usize) -> Matrix2x3<f64>) {
         for k in 0..self.calibration {
             let pose = self.pose_calibration(k);
-            for i in 0..self.features {
-                let changed = b * self.feature_calibration(i, k) + from_pose(i) * pose;
-                self.set_feature_calibration(i, k, &changed);
+            for i in 0..self.landmarks {
+                let changed = b * self.landmark_calibration(i, k) + from_pose(i) * pose;
+                self.set_landmark_calibration(i, k, &changed);
             }
         }
     }
@@ -89,18 +89,18 @@ impl Covariance {
     pub(super) fn append_calibration(&mut self, i: usize, from_pose: &Matrix2x3<f64>) {
         for k in 0..self.calibration {
             let cross = from_pose * self.pose_calibration(k);
-            self.set_feature_calibration(i, k, &cross);
+            self.set_landmark_calibration(i, k, &cross);
         }
     }
 
     /// Feature `i` turns out to depend on parameters as well: x_i ← x_i + Σ c_k·(parameter k), c as (k, c_k).
-    pub fn add_to_feature(&mut self, i: usize, from_calibration: impl Iterator<Item = (usize, Vector2<f64>)>) {
+    pub fn add_to_landmark(&mut self, i: usize, from_calibration: impl Iterator<Item = (usize, Vector2<f64>)>) {
         let own = self.row_of(i);
         for (k, c) in from_calibration {
             let parameter = Self::calibration_row(k);
-            let cross = self.feature_calibration(i, k);
+            let cross = self.landmark_calibration(i, k);
             let shared = c * cross.transpose();
-            let block = self.feature_block(i, i)
+            let block = self.landmark_block(i, i)
                 + shared
                 + shared.transpose()
                 + c * c.transpose() * self.get(parameter, parameter);
@@ -163,9 +163,9 @@ impl Covariance {
     }
 
     /// Feature `i` has this covariance with two rows of the calibration.
-    pub fn set_feature_rows(&mut self, i: usize, rows: usize, block: &Matrix2<f64>) {
+    pub fn set_landmark_rows(&mut self, i: usize, rows: usize, block: &Matrix2<f64>) {
         for c in 0..2 {
-            self.set_feature_calibration(i, rows + c - POSE, &block.column(c).into_owned());
+            self.set_landmark_calibration(i, rows + c - POSE, &block.column(c).into_owned());
         }
     }
 

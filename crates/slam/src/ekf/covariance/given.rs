@@ -7,7 +7,7 @@ impl Covariance {
     /// Appends a feature x = C·pose + Σ A_i x_i + e with Cov(e) = `own`, e independent of everything; `sources` are i and
     /// A_i.
     pub fn append_given(&mut self, sources: &[(usize, Matrix2<f64>)], from_pose: &Matrix2x3<f64>, own: &Matrix2<f64>) {
-        let (new, before) = (self.features, self.dim());
+        let (new, before) = (self.landmarks, self.dim());
         self.append(&Matrix2x3::zeros(), own);
         let row = self.row_of(new);
         for j in 0..before {
@@ -23,7 +23,7 @@ impl Covariance {
         }
         let mut block = self.cross_block(new) * from_pose.transpose();
         for (i, factor) in sources {
-            block += self.feature_block(new, *i) * factor.transpose();
+            block += self.landmark_block(new, *i) * factor.transpose();
         }
         self.set(row, row, own[(0, 0)] + block[(0, 0)]);
         self.set(row + 1, row, 0.5 * (own[(0, 1)] + own[(1, 0)] + block[(0, 1)] + block[(1, 0)]));

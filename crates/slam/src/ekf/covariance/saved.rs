@@ -8,7 +8,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 #[derive(Serialize, Deserialize)]
 struct Saved {
     calibration: usize,
-    features: usize,
+    #[serde(rename = "features")]
+    landmarks: usize,
     #[serde(with = "lienav_base::bits")]
     lower: Vec<f64>,
 }
@@ -28,16 +29,16 @@ impl<'de> Deserialize<'de> for Covariance {
 impl From<&Covariance> for Saved {
     fn from(whole: &Covariance) -> Self {
         let lower = whole.columns().flatten().copied().collect();
-        Self { calibration: whole.calibration, features: whole.features, lower }
+        Self { calibration: whole.calibration, landmarks: whole.landmarks, lower }
     }
 }
 
 impl TryFrom<Saved> for Covariance {
     type Error = &'static str;
 
-    fn try_from(Saved { calibration, features, lower }: Saved) -> Result<Self, Self::Error> {
+    fn try_from(Saved { calibration, landmarks, lower }: Saved) -> Result<Self, Self::Error> {
         // No count of rows is greater than that of the numbers, so that nothing below overflows.
-        let rows = features.checked_mul(2).and_then(|rows| rows.checked_add(calibration)?.checked_add(POSE));
+        let rows = landmarks.checked_mul(2).and_then(|rows| rows.checked_add(calibration)?.checked_add(POSE));
         let stride = rows.filter(|rows| *rows <= lower.len()).ok_or(WRONG)?;
         if stride * (stride + 1) / 2 != lower.len() {
             return Err(WRONG);
@@ -49,7 +50,7 @@ impl TryFrom<Saved> for Covariance {
             data[j * stride + j..(j + 1) * stride].copy_from_slice(column);
             rest = others;
         }
-        Ok(Self { data, stride, calibration, features })
+        Ok(Self { data, stride, calibration, landmarks })
     }
 }
 
@@ -92,8 +93,8 @@ mod tests {
     fn counts_that_do_not_fit_the_numbers_are_refused() {
         let whole = Covariance::new(&Matrix3::identity(), &[], 0);
         let text = serde_json::to_string(&whole).unwrap();
-        for features in ["1", "9223372036854775808", "18446744073709551615"] {
-            let changed = text.replace("\"features\":0", &format!("\"features\":{features}"));
+        for landmarks in ["1", "9223372036854775808", "18446744073709551615"] {
+            let changed = text.replace("\"features\":0", &format!("\"features\":{landmarks}"));
             assert!(serde_json::from_str::<Covariance>(&changed).is_err(), "{changed}");
         }
     }

@@ -61,7 +61,7 @@ enum Fate {
 /// A feature that readings are compared with.
 #[derive(Clone, Copy, Debug)]
 struct Target {
-    feature: usize,
+    landmark: usize,
     p: Vector2<f64>,
     /// The trace of its covariance relative to the robot, m².
     spread: f64,
@@ -70,7 +70,7 @@ struct Target {
 
 /// Buffers, which keep their allocations.
 #[derive(Debug, Default)]
-pub struct CloudRoom {
+pub struct JointWorkspace {
     /// The readings to associate.
     pub measurements: Vec<CheckedMeasurement>,
     /// Readings that were left out, and features that each of them may be of.
@@ -106,7 +106,7 @@ impl Joint for Pairs<'_> {
 pub fn associate(
     state: &State,
     (model, memory): (&Model, &Memory),
-    room: &mut CloudRoom,
+    room: &mut JointWorkspace,
     candidates: &mut Vec<Match>,
     newcomers: &mut Vec<Newcomer>,
     refused: &mut Counts,
@@ -136,7 +136,7 @@ pub fn associate(
                 let near = &room.pairs[open.pairs[0]..open.pairs[1]];
                 let noise =
                     model.sensors.place(&state.mounts, &open.measurement).map_or(0.0, |(_, noise)| noise.trace());
-                let of = |pair: &Pair| Doubt { measurement: k, noise, feature: state.features[pair.target].id };
+                let of = |pair: &Pair| Doubt { measurement: k, noise, landmark: state.landmarks[pair.target].id };
                 room.doubtful.extend(near.iter().map(of));
             }
         }
@@ -155,21 +155,21 @@ fn compare(a: &CheckedMeasurement, b: &CheckedMeasurement) -> std::cmp::Ordering
     a.sensor.cmp(&b.sensor).then_with(|| by_value().unwrap_or(std::cmp::Ordering::Equal))
 }
 
-impl CloudRoom {
+impl JointWorkspace {
     /// The features that no other reading is of, with what says how near a reading has to be.
     fn collect_targets(&mut self, state: &State, memory: &Memory, taken: &[Match]) {
         let recent = memory.recent();
         self.targets.clear();
-        for (feature, f) in state.features.iter().enumerate() {
-            if f.is_viewpoint || taken.iter().any(|other| other.subject == Subject::Feature(feature)) {
+        for (landmark, f) in state.landmarks.iter().enumerate() {
+            if f.is_viewpoint || taken.iter().any(|other| other.subject == Subject::Landmark(landmark)) {
                 continue;
             }
             let p = match state.coordinates {
                 Coordinates::World | Coordinates::Invariant => f.x,
                 Coordinates::Robot => state.pose.transform(&f.x),
             };
-            let spread = state.relative_spread(feature);
-            self.targets.push(Target { feature, p, spread, is_recent: f.last_seen >= recent });
+            let spread = state.relative_spread(landmark);
+            self.targets.push(Target { landmark, p, spread, is_recent: f.last_seen >= recent });
         }
     }
 
@@ -196,7 +196,7 @@ impl CloudRoom {
             {
                 continue;
             }
-            let mut candidate = Match::new(Subject::Feature(target.feature), &measurement);
+            let mut candidate = Match::new(Subject::Landmark(target.landmark), &measurement);
             if !linearize(state, &model.sensors, &mut candidate, model.filter.linearization()) {
                 continue;
             }
@@ -205,7 +205,7 @@ impl CloudRoom {
             let is_good = place.is_none_or(|(_, noise)| target.spread <= AS_GOOD * noise);
             let is_local = target.is_recent || is_good;
             // A candidate that is likelier clutter stands in nobody's way.
-            is_near |= is_local && distance <= new && memory.existence(state.features[target.feature].id) >= EXISTS;
+            is_near |= is_local && distance <= new && memory.existence(state.landmarks[target.landmark].id) >= EXISTS;
             if distance > gate {
                 continue;
             }
@@ -214,10 +214,12 @@ impl CloudRoom {
             let density = memory.rates.extraneous_density();
             let density = if is_local { density } else { density.max(memory.rates.landmark_density()) };
             candidate.prior = relative_trace(&covariance, &candidate.stated_noise(), dim) - dim as f64;
-            let weight =
-                memory.weight(state.features[target.feature].id, &state.in_robot(target.feature), &measurement.label)
-                    + surprise(&candidate, gate, density);
-            if let Some(pair) = Pair::new(target.feature, (candidate.residual, covariance), dim, weight) {
+            let weight = memory.weight(
+                state.landmarks[target.landmark].id,
+                &state.in_robot(target.landmark),
+                &measurement.label,
+            ) + surprise(&candidate, gate, density);
+            if let Some(pair) = Pair::new(target.landmark, (candidate.residual, covariance), dim, weight) {
                 self.found.push((pair.alone, candidate, pair, is_local));
             }
         }
@@ -265,7 +267,7 @@ impl CloudRoom {
         }
         let is_open = |open: &Open| open.fate == Fate::Open && !range(open).is_empty();
         claims.clear();
-        claims.resize(state.features.len(), (f64::NEG_INFINITY, usize::MAX, f64::NEG_INFINITY));
+        claims.resize(state.landmarks.len(), (f64::NEG_INFINITY, usize::MAX, f64::NEG_INFINITY));
         for (k, open) in opens.iter().enumerate().filter(|(_, open)| is_open(open)) {
             for pair in range(open) {
                 let claim = &mut claims[pairs[pair].target];
@@ -328,7 +330,7 @@ impl CloudRoom {
             let is_sure = if stage == 0 {
                 let likeliest = beam.best.iter().find(|pair| range(&opens[*k]).contains(pair));
                 let mut against_none = sure_of_any(ln_dets[best], &matches[best]);
-                against_none = against_none.max(sure_beside_clutter(memory, state.features[pairs[best].target].id));
+                against_none = against_none.max(sure_beside_clutter(memory, state.landmarks[pairs[best].target].id));
                 if share > SURE_NEAR.max(against_none) * of_others && share > against_none * of_none {
                     true
                 } else if let Some(&likeliest) = likeliest {
@@ -376,7 +378,7 @@ impl CloudRoom {
 
 /// The mean squared distance of two features.
 fn apart_squared(state: &State, a: usize, b: usize) -> f64 {
-    (state.features[a].x - state.features[b].x).norm_squared() + difference(state, (a, b), (a, b)).trace().max(0.0)
+    (state.landmarks[a].x - state.landmarks[b].x).norm_squared() + difference(state, (a, b), (a, b)).trace().max(0.0)
 }
 
 /// A linearized gate is taken to be larger by this factor, squared.
@@ -421,7 +423,7 @@ fn ln_det(m: &Matrix3<f64>, dim: usize) -> f64 {
 /// landmark that is known exactly is then as likely of none.
 fn surprise(matched: &Match, gate: f64, density: f64) -> f64 {
     if matched.dim == 2 {
-        let jacobian: Matrix2<f64> = matched.by_feature.fixed_rows::<2>(0).into_owned();
+        let jacobian: Matrix2<f64> = matched.by_landmark.fixed_rows::<2>(0).into_owned();
         return jacobian.determinant().abs().max(f64::MIN_POSITIVE).ln() - density.ln();
     }
     let noise = matched.noise.view((0, 0), (matched.dim, matched.dim)).determinant().max(f64::MIN_POSITIVE);
