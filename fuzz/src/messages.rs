@@ -4,7 +4,7 @@ use super::bytes::Bytes;
 use lienav_base::stamp::Stamp;
 use lienav_io::bag::cdr;
 use lienav_io::cloud::MAX_POINTS;
-use lienav_io::convert::{self, DetectionWords, Frame, Pinhole, Seat, TagCamera, TagPattern};
+use lienav_io::convert::{self, DetectionWords, Extrinsics, Frame, Pinhole, TagCamera, TagPattern};
 use lienav_io::messages::{
     AprilTagDetection, AprilTagDetectionArray, CameraInfo, Clock, Detection3D, Detection3DArray, Imu, MagneticField,
     Message, Odometry, Path, PointCloud2, PointField, PoseArray, PoseStamped, PoseWithCovarianceStamped, TfMessage,
@@ -93,11 +93,11 @@ fn transforms(data: &[u8]) {
     let pattern: TagPattern = "*{id}".parse().unwrap();
     for transform in &message.transforms {
         let Some(pose) = tree.between(&transform.header.frame_id, &transform.child_frame_id) else { continue };
-        let seat = Seat::of(&pose);
+        let extrinsics = Extrinsics::of(&pose);
         for kind in KINDS {
             let measurements = vec![Measurement::new(None, [1.0, 0.5])];
             let mut features = Scan { stamp: Stamp::default(), kind, measurements };
-            let _ = seat.level(&mut features, &[0.3]);
+            let _ = extrinsics.level(&mut features, &[0.3]);
         }
         let mut odometry = Odometry::default();
         odometry.pose.pose.orientation.w = 1.0;
@@ -110,7 +110,7 @@ fn transforms(data: &[u8]) {
         }
     }
     if let Ok(message) = cdr::decode::<PoseArray>(data) {
-        let _ = convert::pose_array(&message, &Seat::level_at(lienav_lie::Se2::identity()));
+        let _ = convert::pose_array(&message, &Extrinsics::level_at(lienav_lie::Se2::identity()));
     }
     if let Ok(message) = cdr::decode::<TwistWithCovarianceStamped>(data) {
         let _ = convert::twist(&message, &nalgebra::Isometry3::identity());
@@ -120,10 +120,10 @@ fn transforms(data: &[u8]) {
 /// Detections in space and in images, of a camera that looks ahead.
 fn images(data: &[u8]) {
     let turn = nalgebra::UnitQuaternion::from_euler_angles(-1.57, 0.0, -1.57);
-    let seat = Seat::of(&nalgebra::Isometry3::from_parts([0.2, 0.0, 0.5].into(), turn));
+    let extrinsics = Extrinsics::of(&nalgebra::Isometry3::from_parts([0.2, 0.0, 0.5].into(), turn));
     if let Ok(message) = cdr::decode::<Detection3DArray>(data) {
         let words = DetectionWords { identity: "*{id}".parse().ok(), classes: vec!["post".into()], min_score: 0.1 };
-        if let Ok(seen) = convert::detections(&message, &seat, &words) {
+        if let Ok(seen) = convert::detections(&message, &extrinsics, &words) {
             assert!(seen.measurements.len() <= message.detections.len());
         }
     }
@@ -132,7 +132,7 @@ fn images(data: &[u8]) {
     }
     if let Ok(message) = cdr::decode::<AprilTagDetectionArray>(data) {
         let camera = Pinhole { focal: [600.0, 610.0].into(), centre: [320.0, 240.0].into() };
-        if let Ok(seen) = convert::april_tags(&message, &seat, (&CAMERA, &camera)) {
+        if let Ok(seen) = convert::april_tags(&message, &extrinsics, (&CAMERA, &camera)) {
             for seen in seen.measurements {
                 let c = seen.covariance.unwrap().fixed::<2>();
                 assert!(seen.value.iter().all(|x| x.is_finite()) && c.m11 > 0.0 && c.determinant() > 0.0, "{c}");

@@ -55,13 +55,13 @@ fn the_map_of_a_run_is_saved_with_all_that_another_needs() {
     let info = json(&output(&["map", "info", &map, "--json"]));
     assert_eq!((info["has_joint_covariance"].as_bool(), info["filter"].as_str()), (Some(true), Some("default")));
     assert!(info["landmarks"].as_u64() > Some(3), "{info}");
-    let of_parts = folder.path().join("parts.yaml").to_str().unwrap().to_owned();
-    output(&["evaluate", &bag, "--set", "map.local_features=4", "--save-map", &of_parts]);
-    let parts = json(&output(&["map", "info", &of_parts, "--json"]));
+    let of_submaps = folder.path().join("parts.yaml").to_str().unwrap().to_owned();
+    output(&["evaluate", &bag, "--set", "map.local_features=4", "--save-map", &of_submaps]);
+    let parts = json(&output(&["map", "info", &of_submaps, "--json"]));
     // Parts do not forget.
     assert!(parts["landmarks"].as_u64() >= info["landmarks"].as_u64(), "{parts}");
     assert!(parts["parts"].as_u64() > Some(1) && parts["filter"].as_str() == Some("default"), "{parts}");
-    assert!(output(&["map", "info", &of_parts]).contains("known in parts: "));
+    assert!(output(&["map", "info", &of_submaps]).contains("known in parts: "));
     let two = ["evaluate", &bag, "--filter", "ekf", "--filter", "reduced", "--save-map", &map];
     assert!(complaint(&two, 2).contains("one filter"));
 }

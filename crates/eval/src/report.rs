@@ -241,7 +241,7 @@ fn of_noise(filter: &str, noise: &LearnedNoise) -> String {
         "\nnoise learned by {filter}: standard deviations of odometry × {forward:.2} forward, × {leftward:.2} leftward, × \
          {turning:.2} turning\n"
     );
-    for LearnedSensor { sensor, std, correlation_s, lasting_share } in &noise.sensors {
+    for LearnedSensor { sensor, std, correlation_s, time_correlated_share: lasting_share } in &noise.sensors {
         let kind =
             ["relative positions", "ranges and bearings", "stereo bearings"].get(*sensor).unwrap_or(&"added sensor");
         let factors = std.map(|factor| format!("× {factor:.2}")).join(", ");

@@ -14,7 +14,7 @@ const STEPS: usize = 1000;
 
 fn step(c: &mut Criterion) {
     let truth = hall::landmarks(SIDE, 1);
-    let way = hall::Way::Winding;
+    let way = hall::Path::Winding;
     let drive = hall::drive(&truth, SIDE, way, STEPS, 2);
     let map = hall::map(&truth, 0.05, 3);
     let mut group = c.benchmark_group("known_map_10000");

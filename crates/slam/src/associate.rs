@@ -1,6 +1,6 @@
 //! Data association: the feature that each reading is of.
 
-use crate::associated::{Associated, Doubt, Newcomer, Role, Subject};
+use crate::associated::{Ambiguity, Associated, Newcomer, Role, Subject};
 use crate::association::joint;
 use crate::association::joint::JointWorkspace;
 use crate::association::memory::Memory;
@@ -50,8 +50,8 @@ pub struct Associations {
 
 impl Associations {
     /// Readings of the last cloud that were left out, and features that each of them may be of.
-    pub fn doubtful(&self) -> &[Doubt] {
-        &self.scan.doubtful
+    pub fn ambiguous(&self) -> &[Ambiguity] {
+        &self.scan.ambiguous
     }
 }
 
@@ -87,34 +87,34 @@ impl Named {
 
 /// Associates each reading by its identity if it has one, and otherwise as [`Association`] says. Returns whether
 /// readings without identity had to be searched for, because they were not clear one by one.
-pub fn associate(state: &State, model: &Model, evidence: Evidence<'_>, room: &mut Associations) -> bool {
-    room.matches.clear();
-    room.newcomers.clear();
-    room.named.clear();
-    room.scan.measurements.clear();
-    room.scan.doubtful.clear();
-    room.refused = Counts::default();
+pub fn associate(state: &State, model: &Model, evidence: Evidence<'_>, workspace: &mut Associations) -> bool {
+    workspace.matches.clear();
+    workspace.newcomers.clear();
+    workspace.named.clear();
+    workspace.scan.measurements.clear();
+    workspace.scan.ambiguous.clear();
+    workspace.refused = Counts::default();
     match evidence {
         Evidence::Observed { kind, measurements, .. } => {
             for measurement in measurements {
                 let associated = match model.sensors.read(kind, measurement) {
                     Ok(checked) if is_for_later(model, &checked) => {
-                        room.scan.measurements.push(checked);
+                        workspace.scan.measurements.push(checked);
                         Ok(())
                     }
-                    Ok(checked) => associate_one(state, model, &checked, room),
+                    Ok(checked) => associate_one(state, model, &checked, workspace),
                     Err(reason) => Err(reason),
                 };
                 if let Err(reason) = associated {
-                    room.refused.add(reason);
+                    workspace.refused.add(reason);
                 }
             }
         }
         Evidence::Associated(checked_measurements) => {
-            checked_measurements.iter().for_each(|checked| checked.again(state, model, room))
+            checked_measurements.iter().for_each(|checked| checked.again(state, model, workspace))
         }
     }
-    let Associations { matches, newcomers, refused, scan, near, .. } = room;
+    let Associations { matches, newcomers, refused, scan, near, .. } = workspace;
     let mut is_searched = false;
     if !scan.measurements.is_empty()
         && let Evidence::Observed { memory, .. } = evidence
@@ -147,7 +147,7 @@ fn by_distance(
     for (k, checked) in checked_measurements.iter().enumerate() {
         let (gate, dim) = (&model.gate, model.sensors.dim(checked));
         let mut nearest: Option<Match> = None;
-        for i in (0..state.landmarks.len()).filter(|i| !state.landmarks[*i].is_viewpoint) {
+        for i in (0..state.landmarks.len()).filter(|i| !state.landmarks[*i].is_anchor_point) {
             let mut candidate = Match::new(Subject::Landmark(i), checked);
             candidate.distance = distance(state, model, &mut candidate);
             let is_nearer = |other: &Match| candidate.distance < other.distance;
@@ -180,21 +180,21 @@ fn associate_one(
     state: &State,
     model: &Model,
     checked: &CheckedMeasurement,
-    room: &mut Associations,
+    workspace: &mut Associations,
 ) -> Result<(), DropReason> {
-    let is_untied = state.tie.is_some() && model.sensors.is_of_world(checked);
+    let is_untied = state.georeference.is_some() && model.sensors.is_of_world(checked);
     if is_untied {
-        room.newcomers.push(Newcomer { id: None, measurement: *checked });
+        workspace.newcomers.push(Newcomer { id: None, measurement: *checked });
         return Ok(());
     }
-    let Some(subject) = subject_of(state, model, checked, &mut room.named)? else {
-        room.newcomers.push(Newcomer { id: checked.id, measurement: *checked });
+    let Some(subject) = subject_of(state, model, checked, &mut workspace.named)? else {
+        workspace.newcomers.push(Newcomer { id: checked.id, measurement: *checked });
         return Ok(());
     };
-    let candidate = Match::add(&mut room.matches, subject, checked);
+    let candidate = Match::add(&mut workspace.matches, subject, checked);
     candidate.distance = distance(state, model, candidate);
     if candidate.distance.is_none() {
-        room.matches.pop();
+        workspace.matches.pop();
         return Err(DropReason::Singular);
     }
     Ok(())
@@ -233,7 +233,7 @@ fn nearest(state: &State, model: &Model, checked: &CheckedMeasurement) -> Result
     let mut nearest: Option<(f64, usize)> = None;
     let (mut inside, mut rival) = (0, f64::INFINITY);
     for i in 0..state.landmarks.len() {
-        if state.landmarks[i].is_viewpoint || near.is_some_and(|near| !near.reaches(state, i)) {
+        if state.landmarks[i].is_anchor_point || near.is_some_and(|near| !near.reaches(state, i)) {
             continue;
         }
         let mut candidate = Match::new(Subject::Landmark(i), checked);
@@ -270,28 +270,28 @@ pub fn distance(state: &State, model: &Model, m: &mut Match) -> Option<f64> {
 impl Associated {
     /// Associates the same reading in another state; not at all if that state does not have its feature, or already
     /// has the feature that the reading would begin.
-    fn again(&self, state: &State, model: &Model, room: &mut Associations) {
+    fn again(&self, state: &State, model: &Model, workspace: &mut Associations) {
         let known = match self.subject {
             Subject::Pose => Some(Subject::Pose),
             Subject::Landmark(id) => state.find(id).map(Subject::Landmark),
         };
         match (self.role, self.subject, known) {
             (Role::First, Subject::Landmark(id), None) => {
-                room.newcomers.push(Newcomer { id: Some(id), measurement: self.measurement });
+                workspace.newcomers.push(Newcomer { id: Some(id), measurement: self.measurement });
             }
             (Role::Held, Subject::Landmark(id), None) => {
-                room.newcomers.push(Newcomer { id: Some(id), measurement: self.measurement });
+                workspace.newcomers.push(Newcomer { id: Some(id), measurement: self.measurement });
             }
-            (Role::Held, Subject::Pose, _) if state.tie.is_some() => {
-                room.newcomers.push(Newcomer { id: None, measurement: self.measurement });
+            (Role::Held, Subject::Pose, _) if state.georeference.is_some() => {
+                workspace.newcomers.push(Newcomer { id: None, measurement: self.measurement });
             }
             (Role::Again | Role::Held, _, Some(subject)) => {
-                let candidate = Match::add(&mut room.matches, subject, &self.measurement);
+                let candidate = Match::add(&mut workspace.matches, subject, &self.measurement);
                 if linearize(state, &model.sensors, candidate, model.filter.linearization()) {
                     candidate.scale(self.noise_scale);
                     candidate.linearization_point = self.linearization_point;
                 } else {
-                    room.matches.pop();
+                    workspace.matches.pop();
                 }
             }
             _ => {}

@@ -60,7 +60,7 @@ pub struct Newcomer {
 
 /// A feature that a reading may be of that was left out.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Doubt {
+pub struct Ambiguity {
     /// Which reading.
     pub measurement: usize,
     /// The trace of its noise, m².

@@ -40,10 +40,10 @@ pub fn augment(
         // Roll and pitch shift a landmark with a height, whatever its range is: overhead there is hardly any, and a chart
         // of the range would bend the shift.
         is_mapped: checked.height_m != 0.0 && !is_vague,
-        is_viewpoint: false,
-        is_begun: false,
-        misfits: 0,
-        misfit_since: Stamp::MIN,
+        is_anchor_point: false,
+        is_inherited: false,
+        outliers: 0,
+        outliers_since: Stamp::MIN,
     };
     let (r, p_landmark) = (state.pose.rotation(), state.pose.transform(&z));
     match filter.errors {

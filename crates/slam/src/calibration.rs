@@ -213,7 +213,8 @@ pub struct Calibration {
     walks: [f64; MOTION + SENSOR],
     /// Standard deviation, m, and correlation time, s, of the lasting error of positions in the world.
     #[serde(default)]
-    lasting: (f64, f64),
+    #[serde(rename = "lasting")]
+    time_correlated: (f64, f64),
     /// Since when roll and pitch are in the state, and how large they are; `None` where they are not.
     #[serde(default)]
     tilt: Option<TiltInState>,
@@ -246,17 +247,18 @@ impl Calibration {
             }
             _ => config.prior(*p).sigma > 0.0 || config.prior(*p).walk > 0.0,
         };
-        let lasting = (config.world.error_std_m, config.world.error_time_s);
+        let time_correlated = (config.world.error_std_m, config.world.error_time_s);
         let active: Vec<_> = CalibrationParameter::ALL.into_iter().filter(moving).collect();
         let motion = active.iter().filter(|p| (**p as usize) < MOTION).count();
         let of = |what: fn(&Prior) -> f64| CalibrationParameter::ALL.map(|p| what(&config.prior(p)));
-        Self { values: of(|p| p.value), active, motion, walks: of(|p| p.walk), lasting, tilt: None }
+        Self { values: of(|p| p.value), active, motion, walks: of(|p| p.walk), time_correlated, tilt: None }
     }
 
     /// Whether the same parameters are in the state, and wander as fast.
     pub fn is_alike(&self, other: &Self) -> bool {
         let lasts = |c: &Self| c.active.iter().copied().filter(|p| !p.is_tilt()).collect::<Vec<_>>();
-        (lasts(self), self.motion, self.walks, self.lasting) == (lasts(other), other.motion, other.walks, other.lasting)
+        (lasts(self), self.motion, self.walks, self.time_correlated)
+            == (lasts(other), other.motion, other.walks, other.time_correlated)
             && self.has_whole_tilt()
             && self.values.iter().all(|value| value.is_finite())
     }
@@ -318,8 +320,8 @@ impl Calibration {
     }
 
     /// Standard deviation, m, and correlation time, s, of the lasting error of positions in the world; 0 for none.
-    pub fn lasting(&self) -> (f64, f64) {
-        self.lasting
+    pub fn time_correlated(&self) -> (f64, f64) {
+        self.time_correlated
     }
 
     /// The lasting error fades: multiplies its estimate by ρ, and gives the places of its two numbers in the state.

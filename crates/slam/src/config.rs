@@ -243,7 +243,7 @@ settings! {
         /// The map is made in parts of about so many features, for maps of more than some hundred; 0: in one.
         ///
         /// Cost and memory then grow in proportion to the map. More than twice what is in view at once. The filter itself
-        /// has the open part, in the frame of its base: `lienav-parts` joins it with the others. In localization none are
+        /// has the open part, in the frame of its base: `lienav-submaps` joins it with the others. In localization none are
         /// made, and `map.active_features` of the map are in the filter.
         local_features: usize = 0, within 0.0..=1000.0;
         /// What happens to a new feature when the map is full.

@@ -32,7 +32,7 @@ use crate::output::DropReason;
 use crate::prune::make_room;
 use crate::sensor::Sensors;
 use crate::state::points::{append_point, new_landmark};
-use crate::state::waiting::{Sighting, Viewpoint, Waiting};
+use crate::state::waiting::{AnchorPose, Sighting, Waiting};
 use crate::state::{State, StateLandmark};
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
@@ -51,7 +51,7 @@ const SPREAD: f64 = 0.04;
 /// the sensor good, waiting does not make a place better.
 const PATIENCE: f64 = 24.0;
 /// The most viewpoints in the state.
-const VIEWPOINTS: usize = 96;
+const ANCHOR_POSES: usize = 96;
 /// A landmark is given up if it was not read for so long before it had a place, s.
 const FORGOTTEN_S: f64 = 60.0;
 /// The variance of a landmark that nothing is known of, as a multiple of what its readings leave.
@@ -67,7 +67,7 @@ const OTHERS: usize = 2;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Taken {
     /// It is the first one.
-    Begun,
+    Initialized,
     /// It waits with others, or has been used with them.
     Waits,
 }
@@ -95,12 +95,12 @@ pub fn take(
         None => return Err(DropReason::UnknownLandmark),
         Some(id) => id,
     };
-    let viewpoint = viewpoint(state, stamp, model.sensors.sees_heading(&state.mounts, checked));
+    let anchor_pose = anchor_pose(state, stamp, model.sensors.sees_heading(&state.mounts, checked));
     let known = state.waiting.iter().position(|waiting| waiting.id == id);
     let mut waiting =
         known.map_or_else(|| Waiting { id, sightings: Vec::new(), due: FEWEST }, |at| state.waiting.swap_remove(at));
-    let taken = if known.is_some() { Taken::Waits } else { Taken::Begun };
-    waiting.sightings.push(Sighting { viewpoint, measurement: *checked });
+    let taken = if known.is_some() { Taken::Waits } else { Taken::Initialized };
+    waiting.sightings.push(Sighting { anchor_pose, measurement: *checked });
     waiting.forget_what_is_gone(state);
     let count = waiting.sightings.len();
     let mut place = None;
@@ -124,7 +124,7 @@ pub fn take(
 /// To be called after each cloud: uses the readings of landmarks that another kind of reading has placed, and drops
 /// what nobody waits for.
 pub fn settle(state: &mut State, model: &Model, stamp: Stamp) {
-    if state.viewpoints.is_empty() {
+    if state.anchor_poses.is_empty() {
         return;
     }
     while let Some(at) = state.waiting.iter().position(|waiting| state.find(waiting.id).is_some()) {
@@ -140,7 +140,7 @@ pub fn settle(state: &mut State, model: &Model, stamp: Stamp) {
 /// Drops all readings that wait, with their viewpoints.
 pub fn give_up(state: &mut State) {
     state.waiting.clear();
-    std::mem::take(&mut state.viewpoints).iter().for_each(|viewpoint| viewpoint.drop_points(state));
+    std::mem::take(&mut state.anchor_poses).iter().for_each(|anchor_pose| anchor_pose.drop_points(state));
 }
 
 /// Takes note of readings that the gate has left out. A landmark that they leave for so long, while others are where they
@@ -152,7 +152,7 @@ pub fn give_up(state: &mut State) {
 /// landmark, and say nothing against any of them.
 ///
 /// [`TrackLoss::is_pending`]: crate::track_loss::TrackLoss::is_pending
-pub fn note_misfits(state: &mut State, model: &Model, gated: &[Associated], stamp: Stamp) -> u64 {
+pub fn note_outliers(state: &mut State, model: &Model, gated: &[Associated], stamp: Stamp) -> u64 {
     let mut dropped = 0;
     for Associated { subject, measurement: checked, .. } in gated {
         let Subject::Landmark(id) = *subject else { continue };
@@ -162,17 +162,17 @@ pub fn note_misfits(state: &mut State, model: &Model, gated: &[Associated], stam
         }
         let Some(i) = state.find(id) else { continue };
         let landmark = &mut state.landmarks[i];
-        if landmark.misfits == 0 {
-            landmark.misfit_since = stamp;
+        if landmark.outliers == 0 {
+            landmark.outliers_since = stamp;
         }
-        landmark.misfits = landmark.misfits.saturating_add(1);
-        let (misfits, since) = (landmark.misfits, landmark.misfit_since);
-        let fits = |other: &&StateLandmark| !other.is_viewpoint && other.misfits == 0;
+        landmark.outliers = landmark.outliers.saturating_add(1);
+        let (outliers, since) = (landmark.outliers, landmark.outliers_since);
+        let fits = |other: &&StateLandmark| !other.is_anchor_point && other.outliers == 0;
         let is_wrong = if model.sensors.dim(checked) == 1 {
-            misfits >= WRONG && state.landmarks.iter().filter(fits).count() >= OTHERS
+            outliers >= WRONG && state.landmarks.iter().filter(fits).count() >= OTHERS
         } else {
             let seen = |other: &&StateLandmark| fits(other) && other.last_seen > since;
-            u32::from(misfits) >= STRIKES
+            u32::from(outliers) >= STRIKES
                 && stamp.since(since) >= STRUCK_FOR_S
                 && state.landmarks.iter().filter(seen).count() >= OTHERS
         };
@@ -185,20 +185,20 @@ pub fn note_misfits(state: &mut State, model: &Model, gated: &[Associated], stam
 }
 
 /// The viewpoint of this instant: one that is there, or a new one.
-fn viewpoint(state: &mut State, stamp: Stamp, has_heading: bool) -> Viewpoint {
-    let is_there = |v: &&Viewpoint| v.stamp == stamp && v.points(state).is_some();
-    let known = state.viewpoints.last().filter(is_there).copied();
+fn anchor_pose(state: &mut State, stamp: Stamp, has_heading: bool) -> AnchorPose {
+    let is_there = |v: &&AnchorPose| v.stamp == stamp && v.points(state).is_some();
+    let known = state.anchor_poses.last().filter(is_there).copied();
     let origin = known.map_or_else(|| append_point(state, &Vector2::zeros(), stamp), |known| known.origin);
     let mut ahead = known.and_then(|known| known.ahead);
     if ahead.is_none() && has_heading {
         ahead = Some(append_point(state, &Vector2::new(ARM_M, 0.0), stamp));
     }
-    let viewpoint = Viewpoint { origin, ahead, stamp };
-    match state.viewpoints.last_mut().filter(|_| known.is_some()) {
-        Some(last) => *last = viewpoint,
-        None => state.viewpoints.push(viewpoint),
+    let anchor_pose = AnchorPose { origin, ahead, stamp };
+    match state.anchor_poses.last_mut().filter(|_| known.is_some()) {
+        Some(last) => *last = anchor_pose,
+        None => state.anchor_poses.push(anchor_pose),
     }
-    viewpoint
+    anchor_pose
 }
 
 /// The one place where the landmark can be, if it is known well enough.
@@ -235,33 +235,33 @@ fn append_landmark(state: &mut State, waiting: &Waiting, place: &Place, stamp: S
 /// Drops what nobody waits for, and every second one of the older viewpoints where there are too many.
 fn tidy(state: &mut State, stamp: Stamp) {
     state.waiting.retain(|waiting| {
-        waiting.sightings.last().is_some_and(|last| stamp.since(last.viewpoint.stamp) <= FORGOTTEN_S)
+        waiting.sightings.last().is_some_and(|last| stamp.since(last.anchor_pose.stamp) <= FORGOTTEN_S)
     });
-    if state.viewpoints.len() > VIEWPOINTS {
+    if state.anchor_poses.len() > ANCHOR_POSES {
         let mut k = 0;
-        let gone: Vec<Viewpoint> = state.viewpoints[..VIEWPOINTS / 2].iter().skip(1).step_by(2).copied().collect();
-        state.viewpoints.retain(|_| {
+        let gone: Vec<AnchorPose> = state.anchor_poses[..ANCHOR_POSES / 2].iter().skip(1).step_by(2).copied().collect();
+        state.anchor_poses.retain(|_| {
             k += 1;
-            k > VIEWPOINTS / 2 || k % 2 == 1
+            k > ANCHOR_POSES / 2 || k % 2 == 1
         });
-        gone.iter().for_each(|viewpoint| viewpoint.drop_points(state));
+        gone.iter().for_each(|anchor_pose| anchor_pose.drop_points(state));
         for waiting in &mut state.waiting {
             waiting
                 .sightings
-                .retain(|sighting| gone.iter().all(|viewpoint| viewpoint.origin != sighting.viewpoint.origin));
-            waiting.due = waiting.due.min(waiting.sightings.len() + 1 + VIEWPOINTS / 8);
+                .retain(|sighting| gone.iter().all(|anchor_pose| anchor_pose.origin != sighting.anchor_pose.origin));
+            waiting.due = waiting.due.min(waiting.sightings.len() + 1 + ANCHOR_POSES / 8);
         }
     }
     let sightings = || state.waiting.iter().flat_map(|waiting| &waiting.sightings);
-    let mut origins: Vec<u32> = sightings().map(|sighting| sighting.viewpoint.origin).collect();
+    let mut origins: Vec<u32> = sightings().map(|sighting| sighting.anchor_pose.origin).collect();
     origins.sort_unstable();
-    let is_needed = |v: &Viewpoint| origins.binary_search(&v.origin).is_ok();
-    let (needed, gone): (Vec<Viewpoint>, Vec<Viewpoint>) = state.viewpoints.iter().partition(|v| is_needed(v));
-    state.viewpoints = needed;
-    gone.iter().for_each(|viewpoint| viewpoint.drop_points(state));
+    let is_needed = |v: &AnchorPose| origins.binary_search(&v.origin).is_ok();
+    let (needed, gone): (Vec<AnchorPose>, Vec<AnchorPose>) = state.anchor_poses.iter().partition(|v| is_needed(v));
+    state.anchor_poses = needed;
+    gone.iter().for_each(|anchor_pose| anchor_pose.drop_points(state));
 }
 
-impl Viewpoint {
+impl AnchorPose {
     /// The indices of its points.
     fn points(&self, state: &State) -> Option<(usize, Option<usize>)> {
         let ahead = match self.ahead {
@@ -287,7 +287,7 @@ impl Viewpoint {
 
 impl Waiting {
     fn forget_what_is_gone(&mut self, state: &State) {
-        self.sightings.retain(|sighting| sighting.viewpoint.points(state).is_some());
+        self.sightings.retain(|sighting| sighting.anchor_pose.points(state).is_some());
     }
 
     /// Whether its readings are of sensors that there are.

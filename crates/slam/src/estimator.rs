@@ -10,14 +10,14 @@ mod recovery;
 mod slip;
 mod step_each;
 
+use crate::activate::{leave, leave_all};
 use crate::associate::{Evidence, Input};
 use crate::associated::Associated;
 use crate::association::memory::Memory;
-use crate::association::merge::MergeRoom;
+use crate::association::merge::MergeWorkspace;
 use crate::calibration::Calibration;
 use crate::checked::CheckedMeasurement;
 use crate::config::{Config, MapMode, MotionConfig, SensorConfig, TwistPath};
-use crate::enter::{leave, leave_all};
 use crate::filter::{Discretization, Filter};
 use crate::fixed_lag::FixedLag;
 use crate::inbox::Segment;
@@ -32,7 +32,7 @@ use crate::output::DropReason;
 use crate::propagate::{Rows, propagate};
 use crate::sensor::Sensor;
 use crate::state::{Damage, State};
-use crate::step::{Outcome, Room, step};
+use crate::step::{Outcome, StepBuffers, step};
 use crate::track_loss::TrackLoss;
 pub use association::ClosedLoop;
 use hypotheses::Hypotheses;
@@ -62,7 +62,7 @@ pub struct Estimator {
     track_loss: TrackLoss,
     fixed_lag: FixedLag,
     rows: Rows,
-    room: Room,
+    workspace: StepBuffers,
     /// What was learned of the noise, where it is.
     learned: Option<NoiseFactors>,
     /// Whether more is learned of it.
@@ -77,7 +77,7 @@ pub struct Estimator {
     hypotheses: Hypotheses,
     /// What association remembers.
     memory: Memory,
-    merging: MergeRoom,
+    merging: MergeWorkspace,
     /// What the steps were linearized as, where somebody asks for it.
     linearized: Vec<LinearizedStep>,
 }
@@ -103,7 +103,7 @@ impl SavedEstimator {
 
     /// The features that count as landmarks, with their joint covariance in the map frame.
     pub fn landmark_map(&self) -> LandmarkMap {
-        self.state.landmark_map(|id| self.memory.is_landmark(id) && !self.state.is_viewpoint(id))
+        self.state.landmark_map(|id| self.memory.is_landmark(id) && !self.state.is_anchor_point(id))
     }
 
     /// How many features there are.
@@ -134,10 +134,10 @@ impl Estimator {
             track_loss: TrackLoss::new(config.gate.starvation_limit_s),
             fixed_lag: FixedLag::new(filter.fixed_lag()),
             rows: Rows::default(),
-            room: Room::default(),
+            workspace: StepBuffers::default(),
             hypotheses: Hypotheses::default(),
             memory: Memory::default(),
-            merging: MergeRoom::default(),
+            merging: MergeWorkspace::default(),
             linearized: Vec::new(),
             model,
         }
@@ -249,18 +249,18 @@ impl Estimator {
 
     /// What the readings of the last cloud were associated with.
     pub fn measurements(&self) -> &[Associated] {
-        &self.room.measurements
+        &self.workspace.measurements
     }
 
     /// What the last cloud was of, for who has it again after other clouds.
     pub fn exchange_measurements(&mut self, checked_measurements: &mut Vec<Associated>) {
-        std::mem::swap(&mut self.room.measurements, checked_measurements);
+        std::mem::swap(&mut self.workspace.measurements, checked_measurements);
     }
 
     /// The last cloud was of these, and corrected nothing.
     pub fn note_measurements(&mut self, checked_measurements: impl Iterator<Item = Associated>) {
-        self.room.measurements.clear();
-        self.room.measurements.extend(checked_measurements);
+        self.workspace.measurements.clear();
+        self.workspace.measurements.extend(checked_measurements);
         self.memory.merged.clear();
     }
 
@@ -306,7 +306,7 @@ impl Estimator {
         self.pending = Increment::none();
         self.fixed_lag.clear();
         self.memory.clear();
-        self.enter_whole();
+        self.activate_whole();
     }
 
     /// As [`Estimator::reset`], at a pose with its covariance, and without what was learned of noise: that may be what
@@ -334,7 +334,7 @@ impl Estimator {
             leave_all(&mut self.state, &mut self.model);
         }
         self.state.set_pose(pose, covariance);
-        self.enter_whole();
+        self.activate_whole();
     }
 
     /// Forgets the clouds of the fixed lag, and other hypotheses.
@@ -411,7 +411,7 @@ impl Estimator {
     /// Processes a cloud; and the clouds of the fixed lag again, where that is due.
     pub fn correct(&mut self, stamp: Stamp, kind: MeasurementKind, raw_measurements: &[Measurement]) -> Outcome {
         if raw_measurements.is_empty() && self.learns_nothing_from_silence() {
-            self.room.measurements.clear();
+            self.workspace.measurements.clear();
             self.memory.merged.clear();
             return Outcome { moved: self.pending.motion, ..Outcome::default() };
         }
@@ -422,24 +422,24 @@ impl Estimator {
         } else {
             let evidence = Evidence::Observed { kind, measurements: raw_measurements, memory: &self.memory };
             let input = Input { motion: &motion, stamp, evidence };
-            let Self { state, model, track_loss, room, .. } = self;
+            let Self { state, model, track_loss, workspace, .. } = self;
             let learned = self.learned.as_mut().filter(|_| self.learns_noise);
-            step(state, model, &input, Some(track_loss), learned, room)
+            step(state, model, &input, Some(track_loss), learned, workspace)
         };
-        let Self { state, model, track_loss, fixed_lag, room, order, watch, lost, learned, hypotheses, .. } = self;
+        let Self { state, model, track_loss, fixed_lag, workspace, order, watch, lost, learned, hypotheses, .. } = self;
         if let Some(learned) = learned {
             model.sensors.set_noise(|sensor| learned.of_one(sensor));
         }
         if outcome.is_displaced {
             fixed_lag.clear();
         }
-        fixed_lag.end(state, &room.measurements, &outcome.moved);
+        fixed_lag.end(state, &workspace.measurements, &outcome.moved);
         if fixed_lag.is_due() {
             fixed_lag.relinearize(state, model);
         }
         let is_sure = hypotheses.others.is_empty() && !track_loss.is_suspected();
         if model.map.mode != MapMode::Mapping && is_sure {
-            watch.judge((state, &mut model.known), (&room.measurements, &outcome), stamp, lost);
+            watch.judge((state, &mut model.known), (&workspace.measurements, &outcome), stamp, lost);
             for id in lost.iter() {
                 if let Some(i) = state.find(*id) {
                     state.swap_remove(i);
@@ -494,7 +494,7 @@ fn in_mode(filter: Filter, mode: MapMode) -> Filter {
 
 /// Where the filter begins: a map in parts has the first one in its own frame.
 fn start(config: &Config) -> (Se2, Matrix3<f64>) {
-    match config.makes_parts() {
+    match config.makes_submaps() {
         false => (config.initial.pose(), config.initial.covariance()),
         true => (Se2::identity(), Matrix3::zeros()),
     }

@@ -13,7 +13,7 @@ use crate::model::Model;
 use crate::motion::Increment;
 use crate::sensor::Sensors;
 use crate::state::{Damage, State};
-use crate::step::{Room, step};
+use crate::step::{StepBuffers, step};
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
 use serde::{Deserialize, Serialize};
@@ -54,7 +54,8 @@ pub struct FixedLag {
     /// Whether the last cloud had a feature with a vague range.
     is_wanted: bool,
     #[serde(skip)]
-    room: Room,
+    #[serde(rename = "room")]
+    workspace: StepBuffers,
 }
 
 /// A copy of the clouds; its buffers are its own.
@@ -103,7 +104,7 @@ impl FixedLag {
 
     /// Becomes what another one is. Memory that clouds need is kept only where there are none, as is usual.
     pub fn copy_from(&mut self, other: &Self) {
-        let Self { block, past, spare: _, spare_states: _, is_wanted, room: _ } = other;
+        let Self { block, past, spare: _, spare_states: _, is_wanted, workspace: _ } = other;
         (self.block, self.is_wanted) = (*block, *is_wanted);
         self.forget(self.past.len());
         self.past.extend(past.iter().cloned());
@@ -200,7 +201,7 @@ impl FixedLag {
             past.calibration.clone_from(&state.calibration);
             let evidence = Evidence::Associated(&past.measurements);
             let input = Input { motion: &past.motion, stamp: past.stamp, evidence };
-            past.moved = step(state, model, &input, None, None, &mut self.room).moved;
+            past.moved = step(state, model, &input, None, None, &mut self.workspace).moved;
         }
         if self.past.len() > self.block {
             self.forget(self.block);

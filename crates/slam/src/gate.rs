@@ -76,7 +76,7 @@ fn check(
         }
         candidate.repetition =
             model.sensors.repetition(&candidate.measurement, stamp.since(state.landmarks[i].last_seen));
-        if candidate.lasting.is_none() {
+        if candidate.time_correlated.is_none() {
             candidate.scale(candidate.repetition);
         }
     }

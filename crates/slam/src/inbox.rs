@@ -429,8 +429,8 @@ impl Inbox {
             let fastest = self.fastest.sup(&speeds(&last));
             visit(self.segment(*held, first.stamp.since(last.stamp), fastest, last.stamp, first.stamp));
         }
-        let begun = self.odometry_before(stamp);
-        (begun..self.odometry.len()).filter_map(|index| self.segment_after(index)).for_each(visit);
+        let initialized = self.odometry_before(stamp);
+        (initialized..self.odometry.len()).filter_map(|index| self.segment_after(index)).for_each(visit);
     }
 
     /// Stamp of the earliest odometry that waits.

@@ -36,7 +36,7 @@ pub fn iterate(
         let Ok(correction) = preview(state, matches, &rows.noise, rests, workspace) else { return };
         let robot = Se2::exp(&rows.of_pose(&correction.noise)) * state.pose;
         let turned = rows.turn_about((robot.p - state.pose.p).norm());
-        if matches.iter().any(|matched| is_felt(matched, turned)) {
+        if matches.iter().any(|matched| is_significant(matched, turned)) {
             return;
         }
         let preview = Preview { noise: correction.noise, robot, rest_of_pose: correction.rest_of_pose, charts };
@@ -49,7 +49,7 @@ pub fn iterate(
 }
 
 /// Whether an error of the feature of this size, m, is more than a small part of the noise.
-fn is_felt(matched: &Match, size: f64) -> bool {
+fn is_significant(matched: &Match, size: f64) -> bool {
     let exceeds = |axis| exceeds_noise(&(matched.by_landmark * axis * (size / UNFELT)), &matched.noise, matched.dim);
     exceeds(Vector2::x()) || exceeds(Vector2::y())
 }

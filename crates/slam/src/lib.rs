@@ -164,6 +164,7 @@
 #[cfg(test)]
 extern crate self as lienav_slam;
 
+mod activate;
 mod associate;
 mod associated;
 mod association;
@@ -178,25 +179,23 @@ mod delayed;
 mod displaced;
 mod early;
 mod ekf;
-mod enter;
 mod estimator;
 mod filter;
 mod fixed_lag;
 mod gate;
 mod gate_bounds;
 mod gaussian_sum;
+mod georeference;
 mod global_localization;
 mod history;
 mod inbox;
 mod input;
 mod iterate;
 mod known_map;
-mod lasting;
 mod level;
 mod linearize;
 mod linearized;
 mod lookahead;
-mod marks;
 mod measurement;
 mod model;
 mod motion;
@@ -207,6 +206,8 @@ mod newcomers;
 mod noise;
 mod offsets;
 mod output;
+mod pose_clones;
+mod pose_hypotheses;
 mod propagate;
 mod prune;
 mod record;
@@ -221,13 +222,12 @@ mod steady;
 mod step;
 #[cfg(test)]
 mod tests;
-mod tie;
 mod tilt;
 mod tilt_noise;
+mod time_correlated;
 mod trace;
 mod track_loss;
 mod update;
-mod ways;
 mod wide_prior;
 
 pub use ekf::{by_id, kernel};
@@ -242,19 +242,19 @@ pub use lienav_map::{
 pub use associated::{Role, Subject};
 pub use calibration::{Calibration, MOTION, SENSOR, SensorJacobian};
 pub use checked::CheckedMeasurement;
+pub use georeference::world_of_two;
 pub use global_localization::GlobalLocalization;
 pub use inbox::Segment;
 pub use linearized::{LinearizedMeasurement, LinearizedStep};
-pub use marks::Motion;
 pub use measurement::{
     Bearing, Component, LandmarkMeasurement, Noise, PoseMeasurement, Position, Range, RangeBearing, StereoBearings,
     Triangulated, Value,
 };
 pub use measurement::{Expected, Mount};
 pub use motion::{Increment, increment, v_matrix_derivative};
+pub use pose_clones::Motion;
 pub use sensor::{Sensor, Sensors};
 pub use state::FIRST_OWN_ID;
-pub use tie::world_of_two;
 pub use trace::{SeenMeasurement, Trace, TracedMeasurement, TracedStep};
 
 pub use association::identity;

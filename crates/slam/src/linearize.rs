@@ -44,11 +44,11 @@ pub struct Match {
     /// tell as little as it does.
     pub repetition: f64,
     /// The first row of its lasting error in the state, if it is there; `noise` is without it then.
-    pub lasting: Option<usize>,
+    pub time_correlated: Option<usize>,
     /// L, by which that error acts on the reading.
-    pub by_lasting: Matrix3x2<f64>,
+    pub by_time_correlated: Matrix3x2<f64>,
     /// What is known of the lasting error has made the residual smaller by this.
-    pub known_lasting: Vector3<f64>,
+    pub known_time_correlated: Vector3<f64>,
     /// The share of the variance of each number that lasts.
     pub share: [f64; 3],
     /// The feature in the robot frame, m, as later clouds place it: the reading is linearized there. `None` if no
@@ -79,9 +79,9 @@ impl Match {
         noise: zeros(),
         noise_scale: 1.0,
         repetition: 1.0,
-        lasting: None,
-        by_lasting: zeros(),
-        known_lasting: zeros(),
+        time_correlated: None,
+        by_time_correlated: zeros(),
+        known_time_correlated: zeros(),
         share: [0.0; 3],
         linearization_point: None,
         distance: None,
@@ -112,7 +112,7 @@ impl Match {
         if let Some(by_calibration) = expected.by_calibration {
             self.by_calibration = by_calibration;
         }
-        if self.lasting.is_some() {
+        if self.time_correlated.is_some() {
             self.split(state, self.share);
         }
     }
@@ -120,24 +120,24 @@ impl Match {
     /// Takes the [time-correlated part](time_correlated_part) of the covariance, L Lᵀ, out of the noise, and the
     /// estimate of its error out of the residual.
     pub fn split(&mut self, state: &State, share: [f64; 3]) {
-        let Some(row) = self.lasting else { return };
+        let Some(row) = self.time_correlated else { return };
         let r = time_correlated_part(&self.noise, share);
         let x = r.m11.max(0.0).sqrt();
         let across = if x > 0.0 { r.m21 / x } else { 0.0 };
-        self.by_lasting = Matrix3x2::new(x, 0.0, across, (r.m22 - across * across).max(0.0).sqrt(), 0.0, 0.0);
-        self.known_lasting = self.by_lasting * state.offsets.value(row);
-        self.residual -= self.known_lasting;
+        self.by_time_correlated = Matrix3x2::new(x, 0.0, across, (r.m22 - across * across).max(0.0).sqrt(), 0.0, 0.0);
+        self.known_time_correlated = self.by_time_correlated * state.offsets.value(row);
+        self.residual -= self.known_time_correlated;
         self.noise -= r;
         self.share = share;
     }
 
     /// The covariance of the reading as it is stated, with what lasts of its error.
     pub fn stated_noise(&self) -> Matrix3<f64> {
-        self.noise / self.noise_scale + self.by_lasting * self.by_lasting.transpose()
+        self.noise / self.noise_scale + self.by_time_correlated * self.by_time_correlated.transpose()
     }
 
     /// The part of what it states that the reading tells.
-    pub fn told(&self) -> f64 {
+    pub fn without_state_noise(&self) -> f64 {
         1.0 / self.noise_scale.max(self.repetition).max(1.0)
     }
 
@@ -177,8 +177,9 @@ pub fn linearize(state: &State, sensors: &Sensors, m: &mut Match, at: Linearizat
     if let Subject::Landmark(i) = m.subject
         && state.offsets.rows() > 0
     {
-        m.share = sensors.lasting(m.measurement.sensor).share;
-        m.lasting = state.offsets.find(state.landmarks[i].id, m.measurement.sensor).filter(|_| m.share != [0.0; 3]);
+        m.share = sensors.time_correlated(m.measurement.sensor).share;
+        m.time_correlated =
+            state.offsets.find(state.landmarks[i].id, m.measurement.sensor).filter(|_| m.share != [0.0; 3]);
     }
     match m.subject {
         Subject::Landmark(i) => of_landmark(state, sensors, m, i, at),
@@ -382,14 +383,14 @@ pub fn shared_covariance(state: &State, a: &Match, b: &Match) -> Matrix3<f64> {
     if a.sees_pose && b.sees_pose {
         sum += a.by_pose * p.pose_block() * b.by_pose.transpose();
     }
-    if let Some(row) = b.lasting {
-        sum += with_rows(state, a, row) * b.by_lasting.transpose();
+    if let Some(row) = b.time_correlated {
+        sum += with_rows(state, a, row) * b.by_time_correlated.transpose();
     }
-    if let Some(row) = a.lasting {
-        sum += a.by_lasting * with_rows(state, b, row).transpose();
-        if let Some(other) = b.lasting {
+    if let Some(row) = a.time_correlated {
+        sum += a.by_time_correlated * with_rows(state, b, row).transpose();
+        if let Some(other) = b.time_correlated {
             let shared = Matrix2::from_fn(|i, k| p.get(row + i, other + k));
-            sum += a.by_lasting * shared * b.by_lasting.transpose();
+            sum += a.by_time_correlated * shared * b.by_time_correlated.transpose();
         }
     }
     for (k, column) in state.calibration.sensor() {
@@ -431,11 +432,11 @@ fn with_rows(state: &State, m: &Match, row: usize) -> Matrix3x2<f64> {
 }
 
 /// The terms of H P Hᵀ that involve the lasting error.
-fn of_lasting(state: &State, m: &Match, row: usize) -> Matrix3<f64> {
-    let cross = with_rows(state, m, row) * m.by_lasting.transpose();
+fn of_time_correlated(state: &State, m: &Match, row: usize) -> Matrix3<f64> {
+    let cross = with_rows(state, m, row) * m.by_time_correlated.transpose();
     let p = &state.covariance;
     let own = Matrix2::from_fn(|i, k| p.get(row + i, row + k));
-    cross + cross.transpose() + m.by_lasting * own * m.by_lasting.transpose()
+    cross + cross.transpose() + m.by_time_correlated * own * m.by_time_correlated.transpose()
 }
 
 /// [`innovation_covariance`] in the dimension that the reading has.
@@ -453,8 +454,8 @@ fn innovation_of<const D: usize>(state: &State, m: &Match) -> SMatrix<f64, D, D>
     } else {
         own
     };
-    let own = match m.lasting {
-        Some(row) => own + fixed::<D, D, 3>(&of_lasting(state, m, row)),
+    let own = match m.time_correlated {
+        Some(row) => own + fixed::<D, D, 3>(&of_time_correlated(state, m, row)),
         None => own,
     };
     if !m.sees_pose {

@@ -21,7 +21,7 @@ pub struct LinearizedStep {
     /// The readings of the update.
     pub measurements: Vec<LinearizedMeasurement>,
     /// The features that were begun after the update, by identity, with ∂(error of the feature)/∂(error of the pose).
-    pub begun: Vec<(u32, Matrix2x3<f64>)>,
+    pub initialized: Vec<(u32, Matrix2x3<f64>)>,
     /// The features in the state after the step, by identity.
     pub landmarks: Vec<u32>,
 }
@@ -48,7 +48,7 @@ impl Default for LinearizedStep {
             pose_transition: Matrix3::identity(),
             landmark_transition: Matrix2::identity(),
             measurements: Vec::new(),
-            begun: Vec::new(),
+            initialized: Vec::new(),
             landmarks: Vec::new(),
         }
     }

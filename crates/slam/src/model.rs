@@ -31,7 +31,8 @@ impl Model {
         let slots = if may_last { SLOTS } else { 0 };
         Self {
             filter,
-            sensors: Sensors::with_antenna(&config.sensor, &config.absolute, filter.stereo, added).keep_lasting(slots),
+            sensors: Sensors::with_antenna(&config.sensor, &config.absolute, filter.stereo, added)
+                .keep_time_correlated(slots),
             gate: Gate::new(&config.gate),
             map: MapConfig { mode: config.filter_mode(), ..config.map.clone() },
             association: rule(config),

@@ -5,13 +5,13 @@ use crate::associated::{Associated, Newcomer, Role, Subject};
 use crate::augment::augment;
 use crate::config::MapMode;
 use crate::delayed::{Taken, is_placeless, settle, take};
+use crate::georeference;
 use crate::model::Model;
 use crate::names::Names;
 use crate::offsets::begin_offset;
 use crate::output::{Counts, DropReason};
 use crate::prune::make_room;
 use crate::state::State;
-use crate::tie;
 use lienav_base::stamp::Stamp;
 /// Adds new features, and returns how many. They have the numbers that they had before, if these clouds are taken in
 /// again. None is added while it is suspected that the robot is elsewhere, nor to a known map that stays as it is;
@@ -24,7 +24,7 @@ pub fn augment_all(
     is_suspected: bool,
     measurements: &mut Vec<Associated>,
 ) -> usize {
-    let mut newcomers = tie_to_world(state, model, newcomers, stamp, refused, measurements);
+    let mut newcomers = georeference_map(state, model, newcomers, stamp, refused, measurements);
     if is_suspected {
         newcomers.iter().for_each(|_| refused.add(DropReason::Undetermined));
         newcomers = &[];
@@ -40,7 +40,7 @@ pub fn augment_all(
                 Ok(taken) => measurements.push(Associated::new(
                     Subject::Landmark(id.unwrap_or_default()),
                     *measurement,
-                    if taken == Taken::Begun { Role::First } else { Role::Held },
+                    if taken == Taken::Initialized { Role::First } else { Role::Held },
                 )),
                 Err(reason) => refused.add(reason),
             }
@@ -66,7 +66,7 @@ pub fn augment_all(
 
 /// Takes in the readings from outside that nothing is compared with yet; returns the other newcomers. A cloud has one
 /// kind or the other.
-fn tie_to_world<'n>(
+fn georeference_map<'n>(
     state: &mut State,
     model: &Model,
     newcomers: &'n [Newcomer],
@@ -78,7 +78,7 @@ fn tie_to_world<'n>(
         return newcomers;
     }
     for Newcomer { measurement, .. } in newcomers {
-        match tie::take(state, &model.sensors, measurement, stamp) {
+        match georeference::take(state, &model.sensors, measurement, stamp) {
             Ok(()) => {}
             Err(reason) => refused.add(reason),
         }

@@ -17,7 +17,7 @@
 //! ([`Offsets`](super::offsets::Offsets)), or takes a reading for less than it states (`Sensors::repetition`). The score
 //! is that of the innovation without this knowledge, with R as it is stated, and counts for as much less as a reading
 //! repeats. Of errors that last, the estimate takes in a part, and innovations show the rest: then no variance is learned
-//! to be smaller than stated. How far and how long errors last is the business of [`Lasting`].
+//! to be smaller than stated. How far and how long errors last is the business of [`TimeCorrelation`].
 
 use crate::associated::Associated;
 use crate::checked::CheckedMeasurement;
@@ -25,10 +25,10 @@ use crate::config::{LearningConfig, SensorConfig};
 use crate::ekf::changed::Block;
 use crate::ekf::covariance::factor3;
 use crate::ekf::kernel::{invert, solve_positive};
-use crate::ekf::time_correlated::LastingNoise;
-use crate::lasting::Lasting;
+use crate::ekf::time_correlated::TimeCorrelatedNoise;
 use crate::linearize::Match;
 use crate::state::State;
+use crate::time_correlated::TimeCorrelation;
 use crate::update::{Workspace, factor, noise_of_motion_by};
 use lienav_base::stamp::Stamp;
 use nalgebra::{Matrix2, Matrix3, Vector3};
@@ -62,7 +62,8 @@ pub struct LearnedSensor {
     /// How long the errors of readings of one landmark stay alike, as far as they last, s; 0 for independent errors.
     pub correlation_s: [f64; 3],
     /// The share of their variance that lasts so long; the rest is independent from one reading to the next.
-    pub lasting_share: [f64; 3],
+    #[serde(rename = "lasting_share")]
+    pub time_correlated_share: [f64; 3],
 }
 
 /// The factors of the variances, and what is known of them.
@@ -73,7 +74,8 @@ pub struct NoiseFactors {
     /// Λ, the information on ln α, row by row.
     information: Vec<f64>,
     /// How long errors of readings stay alike.
-    lasting: Lasting,
+    #[serde(rename = "lasting")]
+    time_correlated: TimeCorrelation,
     /// Of the readings that the gate left out, the score that they are given with the next update.
     #[serde(skip)]
     left_out: Vec<f64>,
@@ -86,7 +88,8 @@ pub struct NoiseFactors {
     #[serde(skip)]
     prior: (Vec<f64>, usize),
     #[serde(skip)]
-    room: Buffers,
+    #[serde(rename = "room")]
+    workspace: Buffers,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -110,12 +113,12 @@ impl NoiseFactors {
         Self {
             factors: vec![1.0; count],
             information: vec![0.0; count * count],
-            lasting: Lasting::new(sensor.correlation_s, sensors),
+            time_correlated: TimeCorrelation::new(sensor.correlation_s, sensors),
             left_out: vec![0.0; count],
             block: Block::default(),
             config: config.clone(),
             prior: Default::default(),
-            room: Buffers::default(),
+            workspace: Buffers::default(),
         }
     }
 
@@ -131,7 +134,7 @@ impl NoiseFactors {
             for j in 0..both {
                 self.information[j * n..j * n + both].copy_from_slice(&old.information[j * before..j * before + both]);
             }
-            self.lasting.take_over(old.lasting);
+            self.time_correlated.take_over(old.time_correlated);
         }
     }
 
@@ -139,7 +142,7 @@ impl NoiseFactors {
     pub fn copy_from(&mut self, other: &Self) {
         self.factors.clone_from(&other.factors);
         self.information.clone_from(&other.information);
-        self.lasting.copy_from(&other.lasting);
+        self.time_correlated.copy_from(&other.time_correlated);
         self.left_out.clone_from(&other.left_out);
         self.block.copy_from(&other.block);
         self.config.clone_from(&other.config);
@@ -152,7 +155,7 @@ impl NoiseFactors {
             && self.factors.iter().all(|factor| factor.is_finite() && *factor > 0.0)
             && self.information.iter().all(|x| x.is_finite())
             && (0..n).all(|j| self.information[j * n + j] >= 0.0)
-            && self.lasting.is_of(sensors)
+            && self.time_correlated.is_of(sensors)
             && self.block.is_of(n)
     }
 
@@ -168,8 +171,8 @@ impl NoiseFactors {
     }
 
     /// The same of one sensor's numbers, and their time-correlated part.
-    pub fn of_one(&self, sensor: usize) -> (Vector3<f64>, LastingNoise) {
-        (self.of_sensor(sensor), self.lasting(sensor))
+    pub fn of_one(&self, sensor: usize) -> (Vector3<f64>, TimeCorrelatedNoise) {
+        (self.of_sensor(sensor), self.time_correlated(sensor))
     }
 
     /// The factors of the variances of a sensor's numbers.
@@ -186,8 +189,13 @@ impl NoiseFactors {
             (first..first + 3).any(|j| self.information[j * n + j] > 0.0)
         });
         let of = |sensor| {
-            let LastingNoise { time_s, share, .. } = self.lasting(sensor);
-            LearnedSensor { sensor, std: std(self.of_sensor(sensor)), correlation_s: time_s, lasting_share: share }
+            let TimeCorrelatedNoise { time_s, share, .. } = self.time_correlated(sensor);
+            LearnedSensor {
+                sensor,
+                std: std(self.of_sensor(sensor)),
+                correlation_s: time_s,
+                time_correlated_share: share,
+            }
         };
         LearnedNoise { odometry: std(self.of_odometry()), sensors: sensors.map(of).collect() }
     }
@@ -221,12 +229,12 @@ impl NoiseFactors {
         factors.any(|(j, (now, before))| {
             let change = (now / before).ln().abs();
             change > by.ln() && change * self.information[j * n + j].sqrt() > SURELY
-        }) || self.lasting.differs(&before.lasting, by, SURELY)
+        }) || self.time_correlated.differs(&before.time_correlated, by, SURELY)
     }
 
     /// How long and how far errors of a sensor's readings of one landmark last.
-    pub fn lasting(&self, sensor: usize) -> LastingNoise {
-        self.lasting.of_sensor(sensor)
+    pub fn time_correlated(&self, sensor: usize) -> TimeCorrelatedNoise {
+        self.time_correlated.of_sensor(sensor)
     }
 
     /// Takes note of what is known of lasting errors before an update.
@@ -255,17 +263,18 @@ impl NoiseFactors {
         if m == 0 {
             return;
         }
-        let Buffers { s, inverse, rests, weighted, moved, score, fisher, lower } = &mut self.room;
+        let Buffers { s, inverse, rests, weighted, moved, score, fisher, lower } = &mut self.workspace;
         as_stated(&matches[..used], (work.factor_of_innovation(), whole), m, s);
-        without_known_lasting(&matches[..used], &self.prior, m, s);
-        self.lasting.learn(state, &matches[..used], (rows, s), rests, (stamp, self.config.memory));
+        without_known_time_correlated(&matches[..used], &self.prior, m, s);
+        self.time_correlated.learn(state, &matches[..used], (rows, s), rests, (stamp, self.config.memory));
         if factor(s, m).is_err() {
             return;
         }
         invert(s, m, inverse, lower);
         // Of readings whose errors are alike, each tells less, of its own noise and of that of the motion.
-        let of_motion = matches[..used].iter().map(Match::told).sum::<f64>() / used as f64;
-        let residuals = matches[..used].iter().flat_map(|m| (0..m.dim).map(|d| m.residual[d] + m.known_lasting[d]));
+        let of_motion = matches[..used].iter().map(Match::without_state_noise).sum::<f64>() / used as f64;
+        let residuals =
+            matches[..used].iter().flat_map(|m| (0..m.dim).map(|d| m.residual[d] + m.known_time_correlated[d]));
         weighted.clear();
         weighted.resize(m, 0.0);
         for (k, r) in residuals.enumerate() {
@@ -325,7 +334,7 @@ impl NoiseFactors {
             if first + 3 > n {
                 return;
             }
-            let (alone, stated) = (matched.told(), matched.stated_noise());
+            let (alone, stated) = (matched.without_state_noise(), matched.stated_noise());
             for d in 0..matched.dim {
                 let (a, j) = (row + d, first + d);
                 let noise = |e: usize| stated[(d, e)];
@@ -376,7 +385,7 @@ impl NoiseFactors {
         let config = &self.config;
         let n = self.factors.len();
         let keep = (-1.0 / config.memory).exp();
-        let Buffers { score, fisher, lower, .. } = &mut self.room;
+        let Buffers { score, fisher, lower, .. } = &mut self.workspace;
         for (score, left_out) in score.iter_mut().zip(&mut self.left_out) {
             *score += std::mem::take(left_out);
         }
@@ -386,8 +395,8 @@ impl NoiseFactors {
             let std = 2.0 * known_to.max(1.0 + 1e-6).ln();
             1.0 / (std * std)
         };
-        for (known, told) in self.information.iter_mut().zip(&*fisher) {
-            *known = keep * *known + told;
+        for (known, without_state_noise) in self.information.iter_mut().zip(&*fisher) {
+            *known = keep * *known + without_state_noise;
         }
         self.block.take(score, fisher, &mut self.information);
         for (j, (score, factor)) in score.iter_mut().zip(&self.factors).enumerate() {
@@ -402,11 +411,11 @@ impl NoiseFactors {
             return;
         }
         let sensors = (n - ODOMETRY) / 3;
-        let any_lasts = (0..sensors).any(|sensor| self.lasting.lasts(sensor));
+        let any_lasts = (0..sensors).any(|sensor| self.time_correlated.lasts(sensor));
         for (j, (alpha, step)) in self.factors.iter_mut().zip(&*score).enumerate() {
             let change = if *step >= 0.0 { 1.0 + step } else { 1.0 / (1.0 - step) };
             let changed = *alpha * change;
-            let lasts = if j < ODOMETRY { any_lasts } else { self.lasting.lasts((j - ODOMETRY) / 3) };
+            let lasts = if j < ODOMETRY { any_lasts } else { self.time_correlated.lasts((j - ODOMETRY) / 3) };
             if changed.is_finite() {
                 *alpha = changed.clamp(if lasts { 1.0 } else { 1e-6 }, 1e6);
             }
@@ -496,17 +505,17 @@ fn as_stated(matches: &[Match], (l, whole): (&[f64], usize), m: usize, s: &mut V
 
 /// The same where nothing is known of the lasting errors: S + L_a(I − P_aa)L_aᵀ for each reading, S − L_a P_ab L_bᵀ for
 /// each two of them.
-fn without_known_lasting(matches: &[Match], (prior, first): &(Vec<f64>, usize), m: usize, s: &mut [f64]) {
+fn without_known_time_correlated(matches: &[Match], (prior, first): &(Vec<f64>, usize), m: usize, s: &mut [f64]) {
     let rows = prior.len().isqrt();
     let mut at = 0;
     for a in matches {
-        if let Some(row) = a.lasting {
+        if let Some(row) = a.time_correlated {
             let mut other_at = 0;
             for b in matches {
-                if let (Some(other), true) = (b.lasting, other_at <= at) {
+                if let (Some(other), true) = (b.time_correlated, other_at <= at) {
                     let known = Matrix2::from_fn(|i, k| prior[(row + i - first) * rows + other + k - first]);
                     let unknown = if at == other_at { Matrix2::identity() - known } else { -known };
-                    let change = a.by_lasting * unknown * b.by_lasting.transpose();
+                    let change = a.by_time_correlated * unknown * b.by_time_correlated.transpose();
                     for d in 0..a.dim {
                         for e in (0..b.dim).filter(|e| other_at + e <= at + d) {
                             s[(at + d) * m + other_at + e] += change[(d, e)];

@@ -35,23 +35,23 @@ impl State {
 
     /// Time has come to `stamp`: errors of readings that last are forgotten by and by.
     pub fn fade_offsets(&mut self, stamp: Stamp, sensors: &Sensors) {
-        self.offsets.fade(stamp, |sensor| sensors.lasting(sensor).time_s, &mut self.covariance);
+        self.offsets.fade(stamp, |sensor| sensors.time_correlated(sensor).time_s, &mut self.covariance);
     }
 
     /// The first row of the lasting error of a sensor's readings of a landmark, which is read at `stamp`; `None` if
     /// it has none, or nobody has a place for it.
     pub fn take_offset(&mut self, id: u32, sensor: u8, stamp: Stamp, sensors: &Sensors) -> Option<usize> {
-        let lasting = sensors.lasting(sensor);
-        if lasting.share == [0.0; 3] {
+        let time_correlated = sensors.time_correlated(sensor);
+        if time_correlated.share == [0.0; 3] {
             return None;
         }
-        self.offsets.take(id, sensor, stamp, lasting.time_s, &mut self.covariance)
+        self.offsets.take(id, sensor, stamp, time_correlated.time_s, &mut self.covariance)
     }
 }
 
 /// The first reading of the newest feature has a lasting error, too, which is in the place of the feature.
 pub fn begin_offset(state: &mut State, model: &Model, measurement: &CheckedMeasurement, stamp: Stamp) {
-    let share = model.sensors.lasting(measurement.sensor).share;
+    let share = model.sensors.time_correlated(measurement.sensor).share;
     if state.offsets.rows() == 0 || share == [0.0; 3] || model.sensors.dim(measurement) != 2 {
         return;
     }
@@ -68,7 +68,7 @@ pub fn begin_offset(state: &mut State, model: &Model, measurement: &CheckedMeasu
     let corner = |m: &Matrix3x2<f64>| m.fixed_rows::<2>(0).into_owned();
     // The feature is off by as much as its reading, the other way.
     if let Some(inverse) = corner(&first.by_landmark).try_inverse() {
-        state.covariance.set_landmark_rows(i, row, &-(inverse * corner(&first.by_lasting)));
+        state.covariance.set_landmark_rows(i, row, &-(inverse * corner(&first.by_time_correlated)));
     }
 }
 
@@ -84,9 +84,9 @@ pub fn take_offsets(state: &mut State, model: &Model, stamp: Stamp, candidates: 
         }
         let (id, sensor) = (state.landmarks[i].id, candidate.measurement.sensor);
         let Some(row) = state.take_offset(id, sensor, stamp, &model.sensors) else { continue };
-        if candidate.lasting.is_none() {
-            candidate.lasting = Some(row);
-            candidate.split(state, model.sensors.lasting(sensor).share);
+        if candidate.time_correlated.is_none() {
+            candidate.time_correlated = Some(row);
+            candidate.split(state, model.sensors.time_correlated(sensor).share);
         }
     }
 }

@@ -14,9 +14,9 @@ pub fn prune(state: &mut State, model: &Model, stamp: Stamp) {
     }
     let mut i = 0;
     while i < state.landmarks.len() {
-        let StateLandmark { id, last_seen, is_viewpoint, is_begun, .. } = state.landmarks[i];
+        let StateLandmark { id, last_seen, is_anchor_point, is_inherited, .. } = state.landmarks[i];
         let is_known = map.mode == MapMode::Extend && model.known.find(id).is_some();
-        if stamp.since(last_seen) > map.forget_after_s && !is_known && !is_viewpoint && !is_begun {
+        if stamp.since(last_seen) > map.forget_after_s && !is_known && !is_anchor_point && !is_inherited {
             state.swap_remove(i);
         } else {
             i += 1;
@@ -37,7 +37,7 @@ pub fn make_room(state: &mut State, map: &MapConfig, stamp: Stamp) -> bool {
         .landmarks
         .iter()
         .enumerate()
-        .filter(|(_, f)| !f.is_viewpoint && !f.is_begun)
+        .filter(|(_, f)| !f.is_anchor_point && !f.is_inherited)
         .min_by_key(|(_, f)| (f.last_seen, f.id));
     match oldest {
         Some((i, landmark)) if landmark.last_seen < stamp => {

@@ -20,11 +20,11 @@ impl LinearizedStep {
     }
 
     /// The features that were begun by the readings of this step.
-    pub(super) fn note_begun(&mut self, state: &State, filter: &Filter, measurements: &[Associated]) {
+    pub(super) fn note_initialized(&mut self, state: &State, filter: &Filter, measurements: &[Associated]) {
         for measurement in measurements.iter().filter(|measurement| measurement.role == Role::First) {
             let Subject::Landmark(id) = measurement.subject else { continue };
             let Some(i) = state.find(id) else { continue };
-            self.begun.push((id, by_pose(state, &state.landmarks[i].x, filter.errors)));
+            self.initialized.push((id, by_pose(state, &state.landmarks[i].x, filter.errors)));
         }
     }
 }

@@ -1,18 +1,18 @@
 //! What is exceptional in a step: a prior that is too wide to linearize at, and a robot that is lost.
 
+use crate::activate::activate;
 use crate::associate::{Associations, Evidence, Input, associate};
 use crate::associated::Associated;
 use crate::checked::CheckedMeasurement;
 use crate::delayed::give_up;
 use crate::displaced::{displace, is_allowed, linearize_there, refer_to_mean};
-use crate::enter::enter;
 use crate::gate::gate;
 use crate::input::MeasurementKind;
-use crate::marks;
 use crate::model::Model;
 use crate::motion::Increment;
 use crate::offsets::take_offsets;
 use crate::output::{Counts, DropReason};
+use crate::pose_clones;
 use crate::propagate::{Rows, propagate};
 use crate::relocate::{agreeing, displacement};
 use crate::state::State;
@@ -52,11 +52,11 @@ pub fn recover(
         if wide.moved_by.is_empty() {
             // The prior is forgotten: where readings that wait were taken from is not known any more.
             give_up(state);
-            marks::clear(state);
+            pose_clones::clear(state);
         }
         // The motion contains the correction of the last motion's noise.
         rows.noise.clear();
-        enter(state, model, (input.evidence, input.stamp), rows);
+        activate(state, model, (input.evidence, input.stamp), rows);
         associate(state, model, input.evidence, associations);
         associations.matches.iter_mut().for_each(|candidate| refer_to_mean(state, candidate, &wide.moved_by));
     }
@@ -95,7 +95,7 @@ pub fn relocate_if_lost(
     let is_lost = is_lost(track_loss, state, model, input, associations.matches.len(), &associations.refused);
     if is_lost {
         give_up(state);
-        marks::clear(state);
+        pose_clones::clear(state);
         wide.moved_by.clear();
         relocate(state, model, input, rows, (associations, gated));
         associate(state, model, input.evidence, associations);
@@ -144,7 +144,7 @@ fn relocate(
     for motion in unknown_motions(motion.p.norm().max(motion.theta.abs())) {
         propagate(state, &motion, &filter, rows);
         whole = whole.then(&motion);
-        enter(state, model, (input.evidence, input.stamp), rows);
+        activate(state, model, (input.evidence, input.stamp), rows);
         associate(state, model, input.evidence, associations);
         gate(state, model, input.stamp, associations, gated);
         if associations.refused.get(DropReason::Gated) <= associations.matches.len() as u64 {

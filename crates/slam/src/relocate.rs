@@ -21,7 +21,7 @@ const STEPS: usize = 15;
 const SCALE: f64 = 3.0;
 
 /// Another minimum whose cost is higher by less than this, 3² = 9, is as good an explanation.
-const RIVAL: f64 = 9.0;
+const CANDIDATE: f64 = 9.0;
 
 /// Two motions are different ones if they are this many standard deviations apart.
 const APART: f64 = 10.0;
@@ -52,7 +52,7 @@ pub fn displacement(
     let (motion, best) = minima.iter().flatten().min_by(|(_, a), (_, b)| a.cost.total_cmp(&b.cost))?;
     let is_rival = |(other, at): &(Se2, Normal)| {
         let apart = (motion.inverse() * *other).log();
-        at.cost - best.cost < RIVAL && apart.dot(&(best.matrix * apart)) > APART * APART
+        at.cost - best.cost < CANDIDATE && apart.dot(&(best.matrix * apart)) > APART * APART
     };
     let is_unique = !minima.iter().flatten().any(is_rival);
     Some(Fit { motion: *motion, information: best.matrix, is_unique })

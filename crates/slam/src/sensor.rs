@@ -3,7 +3,7 @@
 use crate::calibration::{Calibration, OF_ONE_KIND};
 use crate::checked::CheckedMeasurement;
 use crate::config::{AbsoluteConfig, SensorConfig};
-use crate::ekf::time_correlated::LastingNoise;
+use crate::ekf::time_correlated::TimeCorrelatedNoise;
 use crate::filter::StereoModel;
 use crate::input::{Measurement, MeasurementKind};
 use crate::measurement::{
@@ -111,7 +111,7 @@ pub struct Sensors {
     /// The correlation time of the errors of readings of one landmark, s; 0 for independent errors.
     correlation_s: f64,
     /// How long and how far the errors of each sensor last, where that is learned.
-    lasting: Vec<LastingNoise>,
+    time_correlated: Vec<TimeCorrelatedNoise>,
     /// How many landmarks have their lasting errors in the state.
     slots: usize,
     /// Factors for the standard deviations of each sensor's numbers, where they are learned.
@@ -139,7 +139,7 @@ impl Sensors {
         Self {
             all: built_in.chain(added).collect(),
             correlation_s: config.correlation_s,
-            lasting: Vec::new(),
+            time_correlated: Vec::new(),
             slots: 0,
             scales: Vec::new(),
         }
@@ -152,17 +152,17 @@ impl Sensors {
 
     /// Multiplies the variances of all readings from now on by what was learned of their noise: for each sensor the
     /// factors of its variances, and its time-correlated part.
-    pub fn set_noise(&mut self, noise: impl Fn(usize) -> (Vector3<f64>, LastingNoise)) {
+    pub fn set_noise(&mut self, noise: impl Fn(usize) -> (Vector3<f64>, TimeCorrelatedNoise)) {
         self.scales.clear();
-        self.lasting.clear();
-        for (factors, lasting) in (0..self.all.len()).map(noise) {
+        self.time_correlated.clear();
+        for (factors, time_correlated) in (0..self.all.len()).map(noise) {
             self.scales.push(factors.map(f64::sqrt));
-            self.lasting.push(lasting);
+            self.time_correlated.push(time_correlated);
         }
     }
 
     /// Lasting errors of so many landmarks are to be in the state.
-    pub fn keep_lasting(mut self, slots: usize) -> Self {
+    pub fn keep_time_correlated(mut self, slots: usize) -> Self {
         self.slots = slots;
         self
     }
@@ -173,8 +173,11 @@ impl Sensors {
     }
 
     /// What is known of the lasting errors of a sensor.
-    pub fn lasting(&self, sensor: u8) -> LastingNoise {
-        self.lasting.get(usize::from(sensor)).copied().unwrap_or_else(|| LastingNoise::stated(self.correlation_s))
+    pub fn time_correlated(&self, sensor: u8) -> TimeCorrelatedNoise {
+        self.time_correlated
+            .get(usize::from(sensor))
+            .copied()
+            .unwrap_or_else(|| TimeCorrelatedNoise::stated(self.correlation_s))
     }
 
     /// Where a sensor sits, without calibration.
@@ -223,8 +226,11 @@ impl Sensors {
     /// have in common as one reading with their variance σ², and for each that follows an independent one with σ²(1 +
     /// ρ)/(1 − ρ) = σ² coth(Δt/2T).
     pub fn repetition(&self, checked: &CheckedMeasurement, since: f64) -> f64 {
-        let lasting = self.lasting.get(checked.index()).map_or(self.correlation_s, |lasting| lasting.whole_s);
-        if lasting <= 0.0 { 1.0 } else { 1.0 / (0.5 * since.max(1e-3) / lasting).tanh() }
+        let time_correlated = self
+            .time_correlated
+            .get(checked.index())
+            .map_or(self.correlation_s, |time_correlated| time_correlated.whole_s);
+        if time_correlated <= 0.0 { 1.0 } else { 1.0 / (0.5 * since.max(1e-3) / time_correlated).tanh() }
     }
 
     /// Whether there is the sensor of this reading.

@@ -4,7 +4,6 @@ mod again;
 mod aside;
 mod check;
 mod dead_reckoning;
-mod doubt;
 mod finder;
 mod gaussian_sum;
 mod given_pose;
@@ -14,20 +13,21 @@ mod linearization;
 mod lost;
 mod map;
 mod motions;
+mod odometry_faults;
 mod out_of_sequence;
 mod outside;
 mod part;
 mod point;
 mod process;
 mod recovery;
+mod refilter;
 mod reinitialize;
 mod reset;
 mod saved;
 mod search;
-mod second_look;
-mod take_back;
 mod take_map;
 mod trace;
+mod undo_loop;
 
 use crate::AssociationTally;
 use crate::bound::Bound;
@@ -40,10 +40,10 @@ use crate::estimator::Estimator;
 use crate::filter::{CompositionError, Filter};
 use crate::gaussian_sum::GaussianSum;
 use crate::global_localization::GlobalLocalization;
-use crate::history::doubt::Doubt;
+use crate::history::odometry_faults::OdometryFaults;
+use crate::history::refilter::Refilter;
 use crate::history::rollback::Rollback;
-use crate::history::second_look::SecondLook;
-use crate::history::take_back::TakeBack;
+use crate::history::undo_loop::UndoLoop;
 use crate::inbox::Inbox;
 use crate::input::{Imu, MAX_POINTS, Measurement, MeasurementKind, Odometry, TooManySensors};
 use crate::lookahead::LookAhead;
@@ -70,7 +70,7 @@ pub use take_map::TakeMapError;
 
 const IN_PARTS: CompositionError = CompositionError(
     "parameter 'map.local_features' makes the map in parts, which nothing joins here: set it to 0, or use \
-     lienav_parts::Parts or 'lienav evaluate', which join them",
+     lienav_submaps::Submaps or 'lienav evaluate', which join them",
 );
 
 const OTHER_MAP: &str = "with parameter 'map.local_features', map.mode does not change to 'localization' or from it while \
@@ -128,7 +128,7 @@ pub struct Slam {
     /// The same as far as it is not noise.
     steady: SteadyTwist,
     /// Landmarks that were not where the map had them.
-    begun_anew: u64,
+    reinitialized: u64,
     time_jumps: u64,
     enabled: bool,
     /// While nobody knows where in the known map the robot is.
@@ -144,13 +144,13 @@ pub struct Slam {
     /// For clouds that come too late.
     rollback: Rollback,
     /// For clouds that taught what the noise is.
-    second_look: SecondLook,
+    refilter: Refilter,
     /// Readings of the pose in the map that the last step has brought, in a map in parts.
     outside: Vec<CheckedMeasurement>,
     /// For loops that turn out wrong.
-    take_back: TakeBack,
+    undo_loop: UndoLoop,
     /// Motions in doubt.
-    doubt: Doubt,
+    odometry_faults: OdometryFaults,
     /// For a prior that is too wide to associate by.
     recovery: Recovery,
     /// Whether the covariance is valid.
@@ -172,18 +172,18 @@ impl Slam {
     /// # Errors
     /// A setting out of range, or choices without effect.
     pub fn with_filter(filter: Filter, config: Config) -> Result<Self, ConfigError> {
-        if config.makes_parts() {
+        if config.makes_submaps() {
             return Err(IN_PARTS.into());
         }
-        Self::of_parts(filter, config)
+        Self::of_submaps(filter, config)
     }
 
     /// The same for a map in parts, `map.local_features`: the filter has the open part and begins in its frame. Its poses
-    /// are those in the map where `lienav-parts` joins them with the closed parts, and nowhere else.
+    /// are those in the map where `lienav-submaps` joins them with the closed parts, and nowhere else.
     ///
     /// # Errors
     /// As [`Slam::with_filter`].
-    pub fn of_parts(filter: Filter, config: Config) -> Result<Self, ConfigError> {
+    pub fn of_submaps(filter: Filter, config: Config) -> Result<Self, ConfigError> {
         filter.check()?;
         config.check_ranges()?;
         let mut inbox = Inbox::new(config.motion.hold);
@@ -206,7 +206,7 @@ impl Slam {
             newest_twist: Vector3::zeros(),
             twist: Vector3::zeros(),
             steady: SteadyTwist::default(),
-            begun_anew: 0,
+            reinitialized: 0,
             time_jumps: 0,
             enabled: true,
             search: None,
@@ -216,9 +216,9 @@ impl Slam {
             outside: Vec::new(),
             trace: None,
             rollback: Rollback::default(),
-            second_look: SecondLook::default(),
-            take_back: TakeBack::default(),
-            doubt: Doubt::default(),
+            refilter: Refilter::default(),
+            undo_loop: UndoLoop::default(),
+            odometry_faults: OdometryFaults::default(),
             recovery: Recovery::default(),
             validity: Validity::default(),
         })
@@ -277,7 +277,7 @@ impl Slam {
     pub fn reconfigure(&mut self, config: Config) -> Result<(), String> {
         config.validate().map_err(|e| e.to_string())?;
         check_change(&self.config, &config, SPECS)?;
-        if config.makes_parts() != self.config.makes_parts() {
+        if config.makes_submaps() != self.config.makes_submaps() {
             return Err(OTHER_MAP.to_owned());
         }
         self.estimator.reconfigure(&config);
@@ -502,8 +502,8 @@ impl Slam {
 
     /// How many landmarks were not where the map had them, while others were, and began anew: moved things, wrong
     /// associations. In a known map, [`Slam::lost_landmarks`]. One that goes with the robot counts again and again.
-    pub fn landmarks_begun_anew(&self) -> u64 {
-        self.begun_anew
+    pub fn reinitialized_landmarks(&self) -> u64 {
+        self.reinitialized
     }
 
     /// How often time was set back.

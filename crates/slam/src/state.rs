@@ -1,9 +1,9 @@
 //! The state of a filter: pose, calibration, features, and their joint covariance.
 
-pub mod mark;
 pub mod offsets;
 pub mod places;
 pub mod points;
+pub mod pose_clone;
 mod tilt;
 pub mod untied;
 pub mod waiting;
@@ -19,10 +19,10 @@ use crate::filter::Coordinates;
 use crate::measurement::Mount;
 use crate::motion::Increment;
 use crate::sensor::Sensors;
-use crate::state::mark::Mark;
 use crate::state::offsets::Offsets;
+use crate::state::pose_clone::PoseClone;
 use crate::state::untied::Untied;
-use crate::state::waiting::{Viewpoint, Waiting};
+use crate::state::waiting::{AnchorPose, Waiting};
 use lienav_base::stamp::Stamp;
 use lienav_lie::{Se2, skew};
 use nalgebra::{Matrix1, Matrix2, Matrix2x3, Matrix3, Vector2};
@@ -55,17 +55,21 @@ pub struct StateLandmark {
     pub is_mapped: bool,
     /// Whether it is a point of a viewpoint, and no landmark.
     #[serde(default)]
-    pub is_viewpoint: bool,
+    #[serde(rename = "is_viewpoint")]
+    pub is_anchor_point: bool,
     /// Whether the part before has it, too: it stays in the filter while the part lasts. A filter that goes on from a
     /// file begins a part with nothing.
     #[serde(skip)]
-    pub is_begun: bool,
+    #[serde(rename = "is_begun")]
+    pub is_inherited: bool,
     /// How many readings in a row its gate has left out.
     #[serde(default)]
-    pub misfits: u8,
+    #[serde(rename = "misfits")]
+    pub outliers: u8,
     /// When the first of these was.
     #[serde(default = "StateLandmark::never")]
-    pub misfit_since: Stamp,
+    #[serde(rename = "misfit_since")]
+    pub outliers_since: Stamp,
 }
 
 impl StateLandmark {
@@ -120,14 +124,17 @@ pub struct State {
     pub waiting: Vec<Waiting>,
     /// Where the base was when they were read.
     #[serde(default)]
-    pub viewpoints: Vec<Viewpoint>,
+    #[serde(rename = "viewpoints")]
+    pub anchor_poses: Vec<AnchorPose>,
     /// Where the base was, for motions that somebody wants to know.
     #[serde(default)]
-    pub marks: Vec<Mark>,
+    #[serde(rename = "marks")]
+    pub pose_clones: Vec<PoseClone>,
     /// What is known of where the map lies in the world, while that is too little; `None` when the map is tied to it, or
     /// is in its frame.
     #[serde(default)]
-    pub tie: Option<Untied>,
+    #[serde(rename = "tie")]
+    pub georeference: Option<Untied>,
     #[serde(skip)]
     index: ById<usize>,
     /// The next identity that the filter gives. Restoring an earlier state does not reset it, so that no identity is
@@ -167,9 +174,9 @@ impl State {
             landmarks: Vec::with_capacity(capacity),
             covariance,
             waiting: Vec::new(),
-            viewpoints: Vec::new(),
-            marks: Vec::new(),
-            tie: untied(config),
+            anchor_poses: Vec::new(),
+            pose_clones: Vec::new(),
+            georeference: untied(config),
             index: ById::with_capacity_and_hasher(2 * capacity, Default::default()),
             next_id: FIRST_OWN_ID,
         }
@@ -188,13 +195,13 @@ impl State {
             landmarks,
             covariance,
             waiting,
-            viewpoints,
-            marks,
-            tie,
+            anchor_poses,
+            pose_clones,
+            georeference,
             index,
             next_id: _,
         } = other;
-        (self.coordinates, self.is_frozen, self.tie) = (*coordinates, *is_frozen, *tie);
+        (self.coordinates, self.is_frozen, self.georeference) = (*coordinates, *is_frozen, *georeference);
         (self.pose, self.predicted) = (*pose, *predicted);
         self.calibration.copy_from(calibration);
         self.offsets.copy_from(offsets);
@@ -202,8 +209,8 @@ impl State {
         self.landmarks.clone_from(landmarks);
         self.covariance.copy_from(covariance);
         self.waiting.clone_from(waiting);
-        self.viewpoints.clone_from(viewpoints);
-        self.marks.clone_from(marks);
+        self.anchor_poses.clone_from(anchor_poses);
+        self.pose_clones.clone_from(pose_clones);
         self.index.clone_from(index);
     }
 
@@ -252,7 +259,7 @@ impl State {
 
     /// The lasting error of positions in the world fades for this long, s, and a fresh one comes up.
     pub fn fade(&mut self, duration: f64) {
-        let (std, time) = self.calibration.lasting();
+        let (std, time) = self.calibration.time_correlated();
         if std <= 0.0 || duration <= 0.0 {
             return;
         }
@@ -315,12 +322,12 @@ impl State {
 
     /// Whether some features are points of viewpoints or marks.
     pub fn has_points(&self) -> bool {
-        !self.viewpoints.is_empty() || !self.marks.is_empty()
+        !self.anchor_poses.is_empty() || !self.pose_clones.is_empty()
     }
 
     /// Whether the feature with this identity is a point of a viewpoint or mark, and no landmark.
-    pub fn is_viewpoint(&self, id: u32) -> bool {
-        self.has_points() && self.find(id).is_some_and(|i| self.landmarks[i].is_viewpoint)
+    pub fn is_anchor_point(&self, id: u32) -> bool {
+        self.has_points() && self.find(id).is_some_and(|i| self.landmarks[i].is_anchor_point)
     }
 
     /// How many features are points of viewpoints.
@@ -328,7 +335,7 @@ impl State {
         if !self.has_points() {
             return 0;
         }
-        self.landmarks.iter().filter(|landmark| landmark.is_viewpoint).count()
+        self.landmarks.iter().filter(|landmark| landmark.is_anchor_point).count()
     }
 
     /// Whether a landmark waits for its place.
@@ -483,9 +490,9 @@ impl State {
     pub fn reset(&mut self, pose: Se2, covariance: &Matrix3<f64>, config: &CalibrationConfig) {
         self.landmarks.clear();
         self.waiting.clear();
-        self.viewpoints.clear();
-        self.marks.clear();
-        self.tie = untied(config);
+        self.anchor_poses.clear();
+        self.pose_clones.clear();
+        self.georeference = untied(config);
         self.index.clear();
         self.next_id = FIRST_OWN_ID;
         let tilt = self.calibration.tilt().copied();

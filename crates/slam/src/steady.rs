@@ -98,8 +98,8 @@ impl Number {
         // A real change says nothing about noise; but all variances begin at zero.
         let squared = 0.5 * (stated - self.last).powi(2);
         let most = CHANGES_BEYOND * CHANGES_BEYOND * self.variance;
-        let told = if messages > WARM_UP && most > 0.0 { squared.min(most) } else { squared };
-        self.variance += (told - self.variance) / f64::from(messages);
+        let bounded = if messages > WARM_UP && most > 0.0 { squared.min(most) } else { squared };
+        self.variance += (bounded - self.variance) / f64::from(messages);
         self.last = stated;
     }
 }

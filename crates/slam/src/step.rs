@@ -1,14 +1,13 @@
 //! One step of the filter: propagate, associate, gate, update, augment, prune.
 
+use crate::activate::activate;
 use crate::associate::{Associations, Input, associate};
-use crate::associated::{Associated, Doubt, Role, Subject};
-use crate::delayed::note_misfits;
+use crate::associated::{Ambiguity, Associated, Role, Subject};
+use crate::delayed::note_outliers;
 use crate::displaced::pass_together;
-use crate::enter::enter;
 use crate::gate::gate;
 use crate::iterate::iterate;
 use crate::linearize::Match;
-use crate::marks;
 use crate::model::Model;
 use crate::motion::Increment;
 use crate::names::Names;
@@ -16,6 +15,7 @@ use crate::newcomers::augment_all;
 use crate::noise::NoiseFactors;
 use crate::offsets::take_offsets;
 use crate::output::{Counts, DropReason};
+use crate::pose_clones;
 use crate::propagate::{Rows, propagate};
 use crate::prune::prune;
 use crate::recover::{recover, relocate_if_lost};
@@ -51,7 +51,7 @@ pub struct Outcome {
     /// Whether the robot was found elsewhere than odometry has it.
     pub is_displaced: bool,
     /// Landmarks that are not where the map has them, and begin anew.
-    pub begun_anew: u64,
+    pub reinitialized: u64,
     /// Whether the update found the covariance of the state not positive semidefinite, and was left out.
     pub is_indefinite: bool,
 }
@@ -59,7 +59,7 @@ pub struct Outcome {
 /// Buffers of a step, which keep their allocations. No value in them passes from one step to the next but the record of
 /// what is linearized.
 #[derive(Debug, Default)]
-pub struct Room {
+pub struct StepBuffers {
     associations: Associations,
     wide: Wide,
     gated: Vec<Associated>,
@@ -72,10 +72,10 @@ pub struct Room {
     pub names: Names,
 }
 
-impl Room {
+impl StepBuffers {
     /// Readings of the last cloud that were left out, and features that each of them may be of.
-    pub fn doubtful(&self) -> &[Doubt] {
-        self.associations.doubtful()
+    pub fn ambiguous(&self) -> &[Ambiguity] {
+        self.associations.ambiguous()
     }
 
     /// The readings of the last update, and the pivots of the factor of their joint covariance.
@@ -95,11 +95,11 @@ pub fn step(
     input: &Input<'_>,
     track_loss: Option<&mut TrackLoss>,
     learned: Option<&mut NoiseFactors>,
-    room: &mut Room,
+    buffers: &mut StepBuffers,
 ) -> Outcome {
     let before = state.pose;
-    predict(state, model, input, &mut room.rows);
-    correct((state, &before), model, input, track_loss, learned, room)
+    predict(state, model, input, &mut buffers.rows);
+    correct((state, &before), model, input, track_loss, learned, buffers)
 }
 
 /// The first half of a step: brings the state to the cloud, with the landmarks of the known map that it may have read.
@@ -107,7 +107,7 @@ pub fn predict(state: &mut State, model: &Model, input: &Input<'_>, rows: &mut R
     state.follow_tilt(&model.tilt, input.evidence.has_heights(), input.stamp);
     propagate_to(state, model, input.motion, input.stamp, rows);
     state.fade_offsets(input.stamp, &model.sensors);
-    enter(state, model, (input.evidence, input.stamp), rows);
+    activate(state, model, (input.evidence, input.stamp), rows);
 }
 
 /// Propagates the state to the pose at which the cloud at `stamp` was taken.
@@ -122,16 +122,17 @@ fn propagate_to(state: &mut State, model: &Model, motion: &Increment, stamp: Sta
 }
 
 /// The second half: associate, recover, gate, update, augment, prune. `before` is the pose before the step, and
-/// `room.rows` is as [`predict`] has left it.
+/// `buffers.rows` is as [`predict`] has left it.
 pub fn correct(
     (state, before): (&mut State, &Se2),
     model: &Model,
     input: &Input<'_>,
     mut track_loss: Option<&mut TrackLoss>,
     learned: Option<&mut NoiseFactors>,
-    room: &mut Room,
+    buffers: &mut StepBuffers,
 ) -> Outcome {
-    let Room { associations, wide, gated, rows, rests, workspace, measurements: checked_measurements, names } = room;
+    let StepBuffers { associations, wide, gated, rows, rests, workspace, measurements: checked_measurements, names } =
+        buffers;
     let Input { motion, stamp, evidence } = *input;
 
     let is_searched = associate(state, model, evidence, associations);
@@ -164,14 +165,14 @@ pub fn correct(
     checked_measurements.clone_from(gated);
     let is_pending = track_loss.as_deref().is_some_and(|track_loss| track_loss.is_pending(stamp));
     note(state, associations, updated.is_ok(), (rows, checked_measurements), stamp);
-    let begun_anew = if updated.is_err() || is_pending { 0 } else { note_misfits(state, model, gated, stamp) };
+    let reinitialized = if updated.is_err() || is_pending { 0 } else { note_outliers(state, model, gated, stamp) };
     let is_suspected = track_loss.is_some_and(|track_loss| track_loss.is_suspected());
     let added = augment_all(state, model, (associations, names), stamp, is_suspected, checked_measurements);
     if let Some(record) = &mut rows.record {
-        record.note_begun(state, &model.filter, checked_measurements);
+        record.note_initialized(state, &model.filter, checked_measurements);
     }
     prune(state, model, stamp);
-    marks::keep(state, &model.motions_over_s, stamp);
+    pose_clones::keep(state, &model.motions_over_s, stamp);
 
     let used = if updated.is_ok() { associations.matches.as_slice() } else { &[] };
     let (dof, accepted, refused) = (numbers(used), used.len(), associations.refused);
@@ -179,7 +180,7 @@ pub fn correct(
     let Updated { nis, noise } = updated.unwrap_or_default();
     let moved = before.inverse() * Se2::exp(&rows.of_pose(&noise)) * predicted;
     let is_displaced = is_lost || matches!(prior.place, Place::Elsewhere(_));
-    Outcome { nis, dof, accepted, added, refused, is_searched, moved, is_displaced, begun_anew, is_indefinite }
+    Outcome { nis, dof, accepted, added, refused, is_searched, moved, is_displaced, reinitialized, is_indefinite }
 }
 
 /// Notes what the matches have corrected, or that they could not.
@@ -208,7 +209,7 @@ fn note_matches(state: &mut State, matches: &[Match], stamp: Stamp, checked_meas
             let landmark = &mut state.landmarks[i];
             landmark.last_seen = stamp;
             landmark.measurements = landmark.measurements.saturating_add(1);
-            landmark.misfits = 0;
+            landmark.outliers = 0;
         }
         checked_measurements.push(Associated {
             noise_scale: m.noise_scale,

@@ -363,8 +363,8 @@ fn gather(state: &State, matches: &[Match], work: &mut Workspace) {
             let h = m.by_calibration.column(column);
             add_column(rows, c0, |d| h[d]);
         }
-        if let Some(first) = m.lasting {
-            for (k, h) in m.by_lasting.column_iter().enumerate() {
+        if let Some(first) = m.time_correlated {
+            for (k, h) in m.by_time_correlated.column_iter().enumerate() {
                 p.copy_column(first + k, c0);
                 add_column(rows, c0, |d| h[d]);
             }
@@ -436,10 +436,10 @@ fn product<const D: usize>(state: &State, m: &Match, w: &[f64]) -> [f64; D] {
             *sum += h[(k, 0)] * w[0] + h[(k, 1)] * w[1] + h[(k, 2)] * w[2];
         }
     }
-    if let Some(row) = m.lasting {
+    if let Some(row) = m.time_correlated {
         let (x, y) = (w[row], w[row + 1]);
         for (k, sum) in product.iter_mut().enumerate() {
-            *sum += m.by_lasting[(k, 0)] * x + m.by_lasting[(k, 1)] * y;
+            *sum += m.by_time_correlated[(k, 0)] * x + m.by_time_correlated[(k, 1)] * y;
         }
     }
     for (parameter, c) in state.calibration.sensor() {

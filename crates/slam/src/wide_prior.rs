@@ -133,7 +133,7 @@ fn leave_out_loners(state: &State, candidates: &[Match], wide: &mut Wide) {
         let matched = &candidates[index];
         let Subject::Landmark(i) = matched.subject else { return false };
         let mut first: Option<Vector2<f64>> = None;
-        (0..state.landmarks.len()).filter(|k| *k != i && !state.landmarks[*k].is_viewpoint).any(|k| {
+        (0..state.landmarks.len()).filter(|k| *k != i && !state.landmarks[*k].is_anchor_point).any(|k| {
             let Some((along, variance)) = distance_variance(state, i, k) else { return false };
             let is_known = variance <= 2.0 * AGREES * variance_along(matched, &along);
             is_known && skew(first.get_or_insert(along)).dot(&along).abs() > ACROSS

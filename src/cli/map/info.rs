@@ -3,8 +3,8 @@
 use super::super::failure::{Failure, print};
 use super::files::read;
 use lienav_io::map_file::{MapFile, VERSION};
-use lienav_parts::SavedParts;
 use lienav_slam::MapLandmark;
+use lienav_submaps::SavedSubmaps;
 use nalgebra::SymmetricEigen;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -78,7 +78,7 @@ impl Info {
             y_m: range(|landmark| landmark.position.y),
             sigma_m,
             has_joint_covariance: file.map.joint.is_some(),
-            parts: file.parts.as_ref().map(SavedParts::parts),
+            parts: file.parts.as_ref().map(SavedSubmaps::submaps),
             filter: file.filter.as_ref().map(|saved| saved.config().filter.clone()),
             filter_stamp_s: file.filter.as_ref().and_then(|saved| saved.stamp()).map(|stamp| stamp.secs()),
         }

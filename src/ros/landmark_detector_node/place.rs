@@ -3,7 +3,7 @@
 
 use super::Settings;
 use crate::ros::log::Log;
-use lienav_io::convert::{Frame, MAX_TILT_RAD, Origin, Refusal, Seat, check_frame};
+use lienav_io::convert::{Extrinsics, Frame, MAX_TILT_RAD, Origin, Refusal, check_frame};
 use lienav_io::messages::TfMessage;
 use lienav_io::transforms::StaticTransforms;
 use lienav_lie::Se2;
@@ -83,7 +83,7 @@ impl Place {
             let what = "scans are taken in the plane";
             return Err(Refusal::TiltedSensor { tilt_deg: 180.0 / PI * tilt, what });
         }
-        Ok((Seat::of(&pose).mount, Whence::Transforms))
+        Ok((Extrinsics::of(&pose).mount, Whence::Transforms))
     }
 }
 

@@ -8,8 +8,8 @@ use crate::ros::{qos, tf};
 use lienav_base::stamp::Stamp;
 use lienav_io::cloud::{FLOAT32, FLOAT64, UINT32};
 use lienav_lie::Se2;
-use lienav_parts::Parts;
 use lienav_slam::{Landmark, PoseEstimate, Slam, valid_covariance};
+use lienav_submaps::Submaps;
 use nalgebra::Vector2;
 use r2r::geometry_msgs::msg::PoseStamped;
 use r2r::nav_msgs::msg::Path;
@@ -73,7 +73,7 @@ impl Display {
     pub fn show(
         &mut self,
         now: Instant,
-        (slam, parts): (&Slam, Option<&Parts>),
+        (slam, parts): (&Slam, Option<&Submaps>),
         settings: &Settings,
     ) -> r2r::Result<()> {
         if now < self.due {

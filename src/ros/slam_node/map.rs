@@ -5,8 +5,8 @@
 
 use lienav_io::files::remedy;
 use lienav_io::map_file::MapFile;
-use lienav_parts::{Parts, Snapshot};
 use lienav_slam::{LandmarkMap, MapMode, SavedState, Slam, StartMode};
+use lienav_submaps::{Snapshot, Submaps};
 use r2r::ServiceRequest;
 use r2r::std_srvs::srv::Trigger;
 use std::collections::VecDeque;
@@ -35,13 +35,13 @@ enum Saved {
     /// A known map, with what was learned of it.
     Map(LandmarkMap),
     /// The same of a map in parts: all of these, and the filter, which has the open one.
-    Parts(Snapshot, Box<SavedState>),
+    Submaps(Snapshot, Box<SavedState>),
 }
 
 impl Saved {
-    fn of((slam, parts): (&Slam, Option<&Parts>)) -> Self {
+    fn of((slam, parts): (&Slam, Option<&Submaps>)) -> Self {
         if let Some(parts) = parts {
-            return Self::Parts(parts.snapshot(slam), Box::new(slam.save()));
+            return Self::Submaps(parts.snapshot(slam), Box::new(slam.save()));
         }
         match slam.config().map.mode {
             MapMode::Mapping => Self::Run(Box::new(slam.save())),
@@ -53,7 +53,7 @@ impl Saved {
         Ok(match self {
             Self::Run(saved) => MapFile::from(*saved),
             Self::Map(map) => MapFile { map, ..MapFile::default() },
-            Self::Parts(snapshot, saved) => {
+            Self::Submaps(snapshot, saved) => {
                 let whole = snapshot.solve().map_err(|error| error.to_string())?;
                 MapFile::from((whole, *saved))
             }
@@ -70,7 +70,7 @@ pub enum Done {
 }
 
 /// Saves and reads, in the order in which it was asked to.
-pub struct Keeper {
+pub struct MapStore {
     jobs: Option<Sender<Job>>,
     done: Receiver<Done>,
     thread: Option<JoinHandle<()>>,
@@ -84,7 +84,7 @@ pub struct Keeper {
     is_held: bool,
 }
 
-impl Keeper {
+impl MapStore {
     /// Starts the thread.
     pub fn new() -> Self {
         let (jobs, to_do) = channel();
@@ -100,7 +100,7 @@ impl Keeper {
     /// Saves the map as it is now, `steps` steps after the start.
     pub fn save(
         &mut self,
-        filter: (&Slam, Option<&Parts>),
+        filter: (&Slam, Option<&Submaps>),
         steps: u64,
         (file, frame): (&str, &str),
         waiting: Option<Waiting>,
@@ -219,7 +219,7 @@ pub fn read(path: &Path) -> Result<Box<MapFile>, String> {
 /// # Errors
 /// Why nothing was taken.
 pub fn take(
-    (slam, parts): (&mut Slam, Option<&mut Parts>),
+    (slam, parts): (&mut Slam, Option<&mut Submaps>),
     file: MapFile,
     map_frame: &str,
 ) -> Result<(String, Vec<String>), String> {
@@ -267,7 +267,7 @@ fn take_whole(slam: &mut Slam, file: MapFile) -> Result<(&'static str, Vec<Strin
 
 /// The same of one that makes its map in parts: it goes on with the parts, makes the whole map of another run its first
 /// one, or parts of the landmarks.
-fn take_in_parts(slam: &mut Slam, parts: &mut Parts, file: MapFile) -> Result<(&'static str, Vec<String>), String> {
+fn take_in_parts(slam: &mut Slam, parts: &mut Submaps, file: MapFile) -> Result<(&'static str, Vec<String>), String> {
     let MapFile { map, filter, parts: saved, mut warnings, .. } = file;
     let before = Box::new(slam.save());
     // A map that is extended stays where it is, and so does the robot.
@@ -309,7 +309,7 @@ fn take_in_parts(slam: &mut Slam, parts: &mut Parts, file: MapFile) -> Result<(&
 }
 
 /// Whether the robot is searched for in the map that was loaded: one that was, and one with an unknown start.
-fn is_searched_for(slam: &mut Slam, parts: &mut Parts) -> bool {
+fn is_searched_for(slam: &mut Slam, parts: &mut Submaps) -> bool {
     let is_unknown = slam.config().initial.mode == StartMode::Unknown;
     // While a map is made, or without landmarks, there is nothing to search in.
     slam.search().is_some() || (is_unknown && parts.relocalize(slam).is_ok())
@@ -334,16 +334,16 @@ mod tests {
         let mut slam = Slam::new(Config::default()).unwrap();
         let (said, warnings) = take((&mut slam, None), survey("map"), "map").unwrap();
         assert_eq!((said.as_str(), warnings.len()), ("2 landmarks; the pose stays as it was", 0));
-        let mut keeper = Keeper::new();
-        assert!(!keeper.is_due(0, 0.001) && !keeper.is_due(5, 0.0));
-        keeper.save((&slam, None), 5, (file, "map"), None);
-        keeper.finish();
-        let Some((Done::Saved(Ok(2)), None)) = keeper.done() else { panic!("not saved") };
-        assert!(!keeper.is_worth_it(5) && keeper.is_worth_it(6) && !keeper.is_busy());
-        (0..MOST_WAITING).for_each(|_| keeper.save((&slam, None), 5, (file, "map"), None));
-        assert!(keeper.is_busy());
-        keeper.hold(true);
-        assert!(!keeper.is_worth_it(6));
+        let mut map_store = MapStore::new();
+        assert!(!map_store.is_due(0, 0.001) && !map_store.is_due(5, 0.0));
+        map_store.save((&slam, None), 5, (file, "map"), None);
+        map_store.finish();
+        let Some((Done::Saved(Ok(2)), None)) = map_store.done() else { panic!("not saved") };
+        assert!(!map_store.is_worth_it(5) && map_store.is_worth_it(6) && !map_store.is_busy());
+        (0..MOST_WAITING).for_each(|_| map_store.save((&slam, None), 5, (file, "map"), None));
+        assert!(map_store.is_busy());
+        map_store.hold(true);
+        assert!(!map_store.is_worth_it(6));
 
         let read = read(&path).unwrap();
         let mut again = Slam::new(Config::default()).unwrap();
@@ -357,7 +357,7 @@ mod tests {
     }
 
     /// A filter that makes its map in parts, and what joins them.
-    fn in_parts(local_features: usize) -> (Slam, Option<Parts>) {
+    fn in_submaps(local_features: usize) -> (Slam, Option<Submaps>) {
         let mut config = Config::default();
         config.map.local_features = local_features;
         super::super::worker::filter_of(config).unwrap()
@@ -368,40 +368,40 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("map.yaml");
         let file = path.to_str().unwrap();
-        let saved = |slam: &Slam, parts: Option<&Parts>| {
-            let mut keeper = Keeper::new();
-            keeper.save((slam, parts), 5, (file, "map"), None);
-            keeper.finish();
-            assert!(matches!(keeper.done(), Some((Done::Saved(Ok(2)), None))));
+        let saved = |slam: &Slam, parts: Option<&Submaps>| {
+            let mut map_store = MapStore::new();
+            map_store.save((slam, parts), 5, (file, "map"), None);
+            map_store.finish();
+            assert!(matches!(map_store.done(), Some((Done::Saved(Ok(2)), None))));
             *read(&path).unwrap()
         };
-        let taken = |(mut slam, mut parts): (Slam, Option<Parts>), file: MapFile| {
+        let taken = |(mut slam, mut parts): (Slam, Option<Submaps>), file: MapFile| {
             let (said, warnings) = take((&mut slam, parts.as_mut()), file, "map").unwrap();
             let count = parts.as_ref().map_or(slam.landmarks().count(), |parts| parts.count(&slam));
             assert_eq!(count, 2, "{said}");
             ((slam, parts), said, warnings)
         };
         // A survey becomes parts, which are saved, and gone on with.
-        let (first, said, warnings) = taken(in_parts(8), survey("map"));
+        let (first, said, warnings) = taken(in_submaps(8), survey("map"));
         assert_eq!((said.as_str(), warnings.len()), ("2 landmarks; the pose stays as it was", 0));
-        let of_parts = saved(&first.0, first.1.as_ref());
-        assert!(of_parts.parts.is_some() && of_parts.filter.is_some());
-        let (_, said, warnings) = taken(in_parts(8), of_parts.clone());
+        let of_submaps = saved(&first.0, first.1.as_ref());
+        assert!(of_submaps.parts.is_some() && of_submaps.filter.is_some());
+        let (_, said, warnings) = taken(in_submaps(8), of_submaps.clone());
         assert!(said.contains("go on where they were saved") && warnings.is_empty(), "{said} {warnings:?}");
         // Without what the filter was, its parts are left; without these, the landmarks.
-        let (_, said, warnings) = taken(in_parts(8), MapFile { filter: None, ..of_parts.clone() });
+        let (_, said, warnings) = taken(in_submaps(8), MapFile { filter: None, ..of_submaps.clone() });
         assert!(said.contains("go on where they were saved") && warnings.is_empty(), "{said} {warnings:?}");
-        let (_, said, _) = taken(in_parts(8), MapFile { parts: None, ..of_parts.clone() });
+        let (_, said, _) = taken(in_submaps(8), MapFile { parts: None, ..of_submaps.clone() });
         assert!(said.contains("the pose stays"), "{said}");
         // So does a filter that has one map.
-        let (_, said, warnings) = taken((Slam::new(Config::default()).unwrap(), None), of_parts.clone());
+        let (_, said, warnings) = taken((Slam::new(Config::default()).unwrap(), None), of_submaps.clone());
         assert!(said.contains("the pose stays") && warnings[0].contains("map.local_features"), "{said} {warnings:?}");
 
         // A robot that makes no map has no parts, and knows what landmarks have in common.
         let mut config = Config::default();
         (config.map.local_features, config.map.mode) = (8, MapMode::Localization);
         let (mut slam, none) = super::super::worker::filter_of(config.clone()).unwrap();
-        let (said, warnings) = take((&mut slam, None), of_parts, "map").unwrap();
+        let (said, warnings) = take((&mut slam, None), of_submaps, "map").unwrap();
         assert!(none.is_none() && warnings.is_empty() && said.contains("the pose stays"), "{said} {warnings:?}");
         assert!(slam.map().near.is_some_and(|near| near.of(0, 1).is_some()));
         config.map.mode = MapMode::Mapping;
@@ -415,7 +415,7 @@ mod tests {
 
         // The map of a filter that has one becomes the first part.
         let (whole, ..) = taken((Slam::new(Config::default()).unwrap(), None), survey("map"));
-        let (_, said, warnings) = taken(in_parts(8), saved(&whole.0, None));
+        let (_, said, warnings) = taken(in_submaps(8), saved(&whole.0, None));
         assert!(said.contains("go on where they were saved") && warnings.is_empty(), "{said} {warnings:?}");
     }
 
@@ -428,9 +428,9 @@ mod tests {
         let mut slam = Slam::new(config).unwrap();
         let (said, _) = take((&mut slam, None), survey("map"), "map").unwrap();
         assert_eq!(said, "2 landmarks; the robot is searched for");
-        let mut keeper = Keeper::new();
-        keeper.save((&slam, None), 5, (path.to_str().unwrap(), "map"), None);
-        keeper.finish();
+        let mut map_store = MapStore::new();
+        map_store.save((&slam, None), 5, (path.to_str().unwrap(), "map"), None);
+        map_store.finish();
         assert_eq!(read(&path).unwrap().map.landmarks, survey("map").map.landmarks);
     }
 

@@ -35,8 +35,8 @@ use crate::ros::diagnostics::{Dropped, Findings, Level, Percentiles, Received, S
 use crate::ros::queue::Load;
 use lienav_io::bag::UNREADABLE;
 use lienav_io::convert::Refusal;
-use lienav_parts::Status;
 use lienav_slam::{AssociationTally, CalibrationEstimate, Counts, DropReason, GlobalLocalization, Verdict};
+use lienav_submaps::Status;
 use r2r::diagnostic_msgs::msg::DiagnosticStatus;
 use std::time::Duration;
 
@@ -104,9 +104,9 @@ pub struct Report {
     /// Clouds that were taken in by going back.
     pub late_clouds: u64,
     /// How often clouds were taken in again, with the noise that they had taught.
-    pub second_looks: u64,
+    pub refilters: u64,
     /// Landmarks that were not where the map had them, and began anew.
-    pub begun_anew: u64,
+    pub reinitialized: u64,
     /// Hypotheses of where the robot is in a frozen map.
     pub hypotheses: usize,
     /// What is calibrated while running, as known now.
@@ -353,8 +353,8 @@ pub fn status(name: &str, before: &Report, now: &Report, others: impl FnOnce(&mu
         values.say("map.parts.failed", parts.failed);
         values.say("map.parts.moved", parts.moved);
     }
-    if now.begun_anew > 0 {
-        values.say("map.begun_anew", now.begun_anew);
+    if now.reinitialized > 0 {
+        values.say("map.begun_anew", now.reinitialized);
     }
     values.say("map.saves", now.map_saves);
     let AssociationTally { clouds, confirmed, dropped, merged, loops, searched, taken_back, slips } = now.association;
@@ -373,8 +373,8 @@ pub fn status(name: &str, before: &Report, now: &Report, others: impl FnOnce(&mu
     if now.late_clouds > 0 {
         values.say("features.late", now.late_clouds);
     }
-    if now.second_looks > 0 {
-        values.say("noise.second_looks", now.second_looks);
+    if now.refilters > 0 {
+        values.say("noise.second_looks", now.refilters);
     }
     if now.hypotheses > 1 {
         values.say("hypotheses", now.hypotheses);

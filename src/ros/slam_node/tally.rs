@@ -7,8 +7,8 @@ use super::topic::Topic;
 use crate::ros::diagnostics::{Dropped, Percentiles, Received};
 use crate::ros::queue::Load;
 use lienav_base::stamp::Stamp;
-use lienav_parts::Parts;
 use lienav_slam::{PoseEstimate, Slam, Step};
+use lienav_submaps::Submaps;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
@@ -117,7 +117,7 @@ impl Tally {
         &mut self,
         name: &str,
         now: Instant,
-        (slam, parts, predicted): (&Slam, Option<&Parts>, Option<PoseEstimate>),
+        (slam, parts, predicted): (&Slam, Option<&Submaps>, Option<PoseEstimate>),
         inputs: &Inputs,
         load: &Load<{ Topic::COUNT }>,
         max_latency_s: f64,
@@ -141,8 +141,8 @@ impl Tally {
             dropped: report::all_dropped(&self.dropped, slam.counts(), load),
             gate_openings: slam.gate_openings(),
             late_clouds: slam.late_clouds(),
-            second_looks: slam.second_looks(),
-            begun_anew: slam.landmarks_begun_anew(),
+            refilters: slam.refilters(),
+            reinitialized: slam.reinitialized_landmarks(),
             hypotheses: slam.hypotheses(),
             calibration: parts.map_or_else(|| slam.calibration().collect(), |parts| parts.calibration(slam)),
             map_features: parts.map_or_else(|| slam.landmarks().count(), |parts| parts.count(slam)),

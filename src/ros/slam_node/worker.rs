@@ -10,7 +10,7 @@ use super::health::Health;
 use super::input::{Message, Request};
 use super::inputs;
 use super::local::Local;
-use super::map::Keeper;
+use super::map::MapStore;
 use super::output::Outputs;
 use super::pause::At;
 use super::quality::{Quality, Window};
@@ -35,8 +35,8 @@ use lienav_io::convert::{self, Refusal};
 use lienav_io::geodesy::Datum;
 use lienav_io::messages;
 use lienav_lie::Se2;
-use lienav_parts::Parts;
 use lienav_slam::{Config, DropReason, MapMode, PoseEstimate, Slam, Step, TimeJump, valid_covariance};
+use lienav_submaps::Submaps;
 use r2r::diagnostic_msgs::msg::DiagnosticStatus;
 use r2r::geometry_msgs::msg::{Transform, TransformStamped};
 use r2r::std_srvs::srv::{SetBool, Trigger};
@@ -53,7 +53,7 @@ pub type Inputs = Queue<Request, Message, { Topic::COUNT }>;
 pub struct Worker {
     slam: Slam,
     /// What joins the parts of the map, where it is made in parts.
-    parts: Option<Parts>,
+    parts: Option<Submaps>,
     inputs: inputs::Inputs,
     parameters: Parameters,
     settings: Settings,
@@ -79,7 +79,7 @@ pub struct Worker {
     is_resuming: bool,
     /// When odometry last came.
     odometry_came: Option<Instant>,
-    keeper: Keeper,
+    map_store: MapStore,
     quality: Window,
     quality_says: Publisher<DiagnosticStatus>,
     /// The clouds that the quality was judged after.
@@ -108,7 +108,7 @@ impl Worker {
     #[allow(clippy::too_many_arguments)]
     pub fn of(
         node: &mut Node,
-        ((mut slam, parts), inputs): ((Slam, Option<Parts>), inputs::Inputs),
+        ((mut slam, parts), inputs): ((Slam, Option<Submaps>), inputs::Inputs),
         parameters: Parameters,
         (settings, publishers): (Settings, Publishers),
         events: Events,
@@ -134,7 +134,7 @@ impl Worker {
             known: None,
             is_resuming: false,
             odometry_came: None,
-            keeper: Keeper::new(),
+            map_store: MapStore::new(),
             quality: Window::default(),
             quality_says: publisher(node, "~/pose_quality", qos::latched())?,
             judged_steps: 0,

@@ -2,8 +2,8 @@
 
 use super::normal::{AT_CALIBRATION, Columns, WIDTH};
 use super::sight::Sight;
-use lienav_parts::sparse::Order;
 use lienav_slam::{CalibrationParameter, MOTION, SENSOR};
+use lienav_submaps::sparse::Order;
 use std::ops::Range;
 
 /// Unknowns are numbered: the poses, then the features, then the calibration, which is one unknown. Each pose has an

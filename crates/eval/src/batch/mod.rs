@@ -14,7 +14,7 @@
 //!
 //! [`problem`](self) holds the run, its residuals are in `motion` and `sight`, `layout` says which unknowns there are,
 //! `normal` adds up the normal equations, `solve` iterates (Gauss–Newton, with Levenberg and Marquardt's damping where a
-//! step fails). The normal equations are factored as those of a map in parts are, [`lienav_parts::sparse`].
+//! step fails). The normal equations are factored as those of a map in parts are, [`lienav_submaps::sparse`].
 
 mod layout;
 mod loss;

@@ -1,7 +1,7 @@
 //! An element of the normal equations, JᵀJ δ = −Jᵀr over a few unknowns, added up residual by residual.
 
-use lienav_parts::sparse::Element;
 use lienav_slam::{MOTION, SENSOR};
+use lienav_submaps::sparse::Element;
 use nalgebra::{DMatrix, DVector, SMatrix, SVector};
 
 /// Columns of a [`Row`] before those of the calibration: two poses, or a pose and a feature.

@@ -6,11 +6,11 @@ use super::normal::{AT_CALIBRATION, Row, WIDTH, add, empty};
 use super::sight::Sight;
 use super::{Loss, Settings};
 use lienav_lie::{Se2, wrap_angle};
-use lienav_parts::sparse::Element;
 use lienav_slam::{
     Calibration, CalibrationEstimate, CalibrationParameter, Config, LandmarkMap, MOTION, MapLandmark, Mount, Role,
     SENSOR, Sensor, Sensors, StereoModel, Subject, Trace,
 };
+use lienav_submaps::sparse::Element;
 use nalgebra::{DVector, Matrix2, Matrix3, SMatrix, SVector, Vector2, Vector3};
 use std::collections::{HashMap, HashSet};
 
@@ -79,7 +79,7 @@ impl Problem {
         calibration.correct(&calibration.active().iter().map(frame).collect::<Vec<_>>());
         let (mut now_s, mut last_fix_s) = (0.0, None);
         let settled = settled(trace);
-        let mut lives: HashMap<u32, usize> = HashMap::new();
+        let mut existences: HashMap<u32, usize> = HashMap::new();
         let model = MotionModel { config: config.motion.clone(), discretization: settings.discretization };
         let moved_first = !trace.steps.first()?.segments.is_empty();
         let mut poses = if moved_first { vec![config.initial.pose()] } else { Vec::new() };
@@ -108,8 +108,8 @@ impl Problem {
                     continue;
                 };
                 if traced.role == Role::First {
-                    let life = lives.entry(feature).and_modify(|life| *life += 1).or_insert(0);
-                    if !settled.contains(&(feature, *life)) {
+                    let existence = existences.entry(feature).and_modify(|existence| *existence += 1).or_insert(0);
+                    if !settled.contains(&(feature, *existence)) {
                         // The run has not told where this landmark is.
                         landmark_of.remove(&feature);
                         continue;
@@ -293,19 +293,19 @@ impl Problem {
 /// The landmarks that the filter has placed, by identity and by which life of it: one that is begun by several places
 /// may not have been told from its image by the end.
 fn settled(trace: &Trace) -> HashSet<(u32, usize)> {
-    let mut lives: HashMap<u32, (usize, bool)> = HashMap::new();
+    let mut existences: HashMap<u32, (usize, bool)> = HashMap::new();
     let mut settled = HashSet::new();
     for traced in trace.steps.iter().flat_map(|step| &step.measurements) {
         let Subject::Landmark((id, _)) = traced.subject else { continue };
         match traced.role {
             Role::First => {
-                let life = lives.entry(id).and_modify(|(life, _)| *life += 1).or_insert((0, false));
-                life.1 = traced.is_placed;
+                let existence = existences.entry(id).and_modify(|(existence, _)| *existence += 1).or_insert((0, false));
+                existence.1 = traced.is_placed;
                 if traced.is_placed {
-                    settled.insert((id, life.0));
+                    settled.insert((id, existence.0));
                 }
             }
-            Role::Again => settled.extend(lives.get(&id).map(|(life, _)| (id, *life))),
+            Role::Again => settled.extend(existences.get(&id).map(|(existence, _)| (id, *existence))),
             Role::Gated | Role::Held => {}
         }
     }

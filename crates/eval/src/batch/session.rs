@@ -82,7 +82,7 @@ impl Session {
         self.filter.end();
         let mut trace = self.filter.slam.trace().cloned().unwrap_or_default();
         let mut run = self.filter.finish();
-        if self.config.makes_parts() {
+        if self.config.makes_submaps() {
             in_one_map(&mut trace, &run);
         }
         run.filter = self.name;
@@ -91,7 +91,7 @@ impl Session {
         else {
             return (run, None);
         };
-        let solution = match self.config.makes_parts() {
+        let solution = match self.config.makes_submaps() {
             false => solve(&problem, guess),
             true => solve_from_afar(&problem, guess),
         };

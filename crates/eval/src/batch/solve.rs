@@ -3,8 +3,8 @@
 use super::motion::map_from_body;
 use super::problem::{Problem, Unknowns};
 use lienav_lie::Se2;
-use lienav_parts::sparse::{Factor, Order};
 use lienav_slam::{CalibrationEstimate, CalibrationParameter};
+use lienav_submaps::sparse::{Factor, Order};
 use nalgebra::{Matrix2, Matrix3, Vector2};
 
 /// A minimum is found when the next step is shorter than the root of this in the estimate's own standard deviations,

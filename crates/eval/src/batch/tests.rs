@@ -184,11 +184,11 @@ fn ahead_of_it_the_map_may_be_in_parts() {
         recording.inputs.iter().for_each(|input| session.feed(input));
         session.solve()
     };
-    let ((one, of_one), (parts, of_parts)) = (solved(0), solved(10));
-    assert!(parts.parts.is_some_and(|(status, _)| status.parts > 3));
-    let (of_one, of_parts) = (of_one.unwrap(), of_parts.unwrap());
-    assert_eq!(of_one.degrees_of_freedom, of_parts.degrees_of_freedom);
-    assert!((of_one.chi_squared / of_parts.chi_squared - 1.0).abs() < 1e-6);
+    let ((one, of_one), (parts, of_submaps)) = (solved(0), solved(10));
+    assert!(parts.parts.is_some_and(|(status, _)| status.submaps > 3));
+    let (of_one, of_submaps) = (of_one.unwrap(), of_submaps.unwrap());
+    assert_eq!(of_one.degrees_of_freedom, of_submaps.degrees_of_freedom);
+    assert!((of_one.chi_squared / of_submaps.chi_squared - 1.0).abs() < 1e-6);
     for (a, b) in one.estimates.iter().zip(&parts.estimates) {
         assert!((a.pose.p - b.pose.p).norm() < 1e-4 && (a.covariance - b.covariance).norm() < 1e-6);
     }

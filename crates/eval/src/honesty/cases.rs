@@ -5,7 +5,7 @@ use lienav_slam::{Config, MeasurementKind};
 
 /// Factors by which the standard deviations that a filter is told differ from what they are.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Told {
+pub struct ClaimedNoise {
     /// Of readings.
     pub sensor: f64,
     /// Of odometry.
@@ -28,11 +28,11 @@ pub struct Case {
 
 /// All of them.
 pub fn cases() -> Vec<Case> {
-    let mut all = vec![told_wrong(Told { sensor: 1.0, odometry: 1.0 })];
-    all.extend(FACTORS.map(|sensor| told_wrong(Told { sensor, odometry: 1.0 })));
-    all.extend(FACTORS.map(|odometry| told_wrong(Told { sensor: 1.0, odometry })));
+    let mut all = vec![wrong_claim(ClaimedNoise { sensor: 1.0, odometry: 1.0 })];
+    all.extend(FACTORS.map(|sensor| wrong_claim(ClaimedNoise { sensor, odometry: 1.0 })));
+    all.extend(FACTORS.map(|odometry| wrong_claim(ClaimedNoise { sensor: 1.0, odometry })));
     let both = [(0.25, 0.25), (4.0, 4.0), (0.25, 4.0), (4.0, 0.25)];
-    all.extend(both.map(|(sensor, odometry)| told_wrong(Told { sensor, odometry })));
+    all.extend(both.map(|(sensor, odometry)| wrong_claim(ClaimedNoise { sensor, odometry })));
     for (scenario, seconds) in [("alike-0.5s", "0.5"), ("alike-2s", "2"), ("alike-5s", "5")] {
         let name = format!("errors of readings stay alike for {seconds} s");
         all.push(disturbed(&name, scenario, vec![set("sensor.correlation_s", seconds)]));
@@ -65,11 +65,11 @@ fn learning() -> (String, String) {
     set("learning.enabled", "true")
 }
 
-fn told_wrong(told: Told) -> Case {
+fn wrong_claim(claimed: ClaimedNoise) -> Case {
     let scenario = "range-bearing";
-    let mut wrong = sensor_by(scenario, told.sensor);
-    wrong.extend(odometry_by(scenario, told.odometry));
-    let name = format!("{scenario}, told σ of sensor × {}, odometry × {}", told.sensor, told.odometry);
+    let mut wrong = sensor_by(scenario, claimed.sensor);
+    wrong.extend(odometry_by(scenario, claimed.odometry));
+    let name = format!("{scenario}, told σ of sensor × {}, odometry × {}", claimed.sensor, claimed.odometry);
     let learns = wrong.iter().cloned().chain([learning()]).collect();
     Case { name, scenario: scenario.into(), methods: vec![("truth", Vec::new()), ("told", wrong), ("learns", learns)] }
 }

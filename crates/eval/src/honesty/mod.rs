@@ -5,7 +5,7 @@ mod cases;
 mod recordings;
 mod text;
 
-pub use cases::{Case, Told, cases};
+pub use cases::{Case, ClaimedNoise, cases};
 pub use recordings::{FILTERS, RecordingRow};
 pub use text::to_text;
 
@@ -51,7 +51,7 @@ impl Span {
 /// One way to run the filter in a case.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
-    /// Which one: `truth` is told what the noise is, `told` is told it wrong, `learns` too, and learns it.
+    /// Which one: `truth` is told what the noise is, `claimed` is told it wrong, `learns` too, and learns it.
     pub method: &'static str,
     /// All steps.
     pub whole: Option<Span>,

@@ -128,7 +128,7 @@ fn lasting(before: &LinearizedStep, steps: &[LinearizedStep]) -> Vec<u32> {
     let mut read = BTreeSet::new();
     for step in steps {
         let now: BTreeSet<u32> = step.landmarks.iter().copied().collect();
-        let begun: BTreeSet<u32> = step.begun.iter().map(|(id, _)| *id).collect();
+        let begun: BTreeSet<u32> = step.initialized.iter().map(|(id, _)| *id).collect();
         ids.retain(|id| now.contains(id) && !begun.contains(id));
         read.extend(step.measurements.iter().filter_map(|measurement| match measurement.subject {
             Subject::Landmark(id) => Some(id),
@@ -215,7 +215,7 @@ pub fn invented(steps: &[LinearizedStep], coordinates: Coordinates, start: &Se2)
         }
         let known: BTreeSet<u32> = step.landmarks.iter().copied().collect();
         features.retain(|id, _| known.contains(id));
-        for (id, by_pose) in &step.begun {
+        for (id, by_pose) in &step.initialized {
             features.insert(*id, by_pose * pose);
         }
         let of_position = SymmetricEigen::new(information.fixed_view::<2, 2>(0, 0).into_owned()).eigenvalues.max();

@@ -4,11 +4,11 @@ use crate::timeline::Timeline;
 use lienav_base::stamp::Stamp;
 use lienav_io::recording::Recording;
 use lienav_lie::Se2;
-use lienav_parts::Status;
 use lienav_slam::{
     CalibrationEstimate, ConfigError, InitialConfig, Landmark, LandmarkMapError, LearnedNoise, Motion, Role, StartMode,
     Step,
 };
+use lienav_submaps::Status;
 use nalgebra::{Matrix3, Vector3};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -147,7 +147,7 @@ pub enum RunError {
     Map(#[from] LandmarkMapError),
     /// A map that cannot be gone on with in parts.
     #[error("the map cannot be used: {0}")]
-    Parts(#[from] lienav_parts::ResumePartsError),
+    Submaps(#[from] lienav_submaps::ResumeSubmapsError),
 }
 
 impl Run {

@@ -5,18 +5,18 @@ use super::result::{Estimate, MatchedMeasurement, Motions, Run, RunError, ScanMa
 use crate::timeline::Timeline;
 use lienav_io::map_file::MapFile;
 use lienav_io::recording::Input;
-use lienav_parts::{Parts, Status, Worker};
 use lienav_slam::{
     Config, ConfigError, DropReason, Filter, LandmarkMap, MapMode, MeasurementKind, Sensor, Slam, StartMode, Step,
     Subject,
 };
+use lienav_submaps::{Status, Submaps, Worker};
 use std::time::Instant;
 
 /// A filter at work: it is fed input by input, and what comes out is kept.
 pub struct Session {
     pub(crate) slam: Slam,
     /// Of a map in parts.
-    parts: Option<Parts>,
+    parts: Option<Submaps>,
     /// What is done beside the filter, in place here, s.
     beside_s: f64,
     estimates: Vec<Estimate>,
@@ -38,14 +38,14 @@ impl Session {
     /// # Errors
     /// A configuration that cannot be used.
     pub fn new(filter: Filter, config: &Config, sensors: &[Sensor]) -> Result<Self, ConfigError> {
-        let mut slam = match config.makes_parts() {
+        let mut slam = match config.makes_submaps() {
             false => Slam::with_filter(filter, config.clone())?,
-            true => Slam::of_parts(filter, config.clone())?,
+            true => Slam::of_submaps(filter, config.clone())?,
         };
         for sensor in sensors {
             slam.add_sensor(sensor.clone())?;
         }
-        let parts = Parts::new(&slam, Worker::InPlace)?;
+        let parts = Submaps::new(&slam, Worker::InPlace)?;
         Ok(Self {
             slam,
             parts,
@@ -150,7 +150,7 @@ impl Session {
         };
         let updates: Vec<Update> = self.estimates.iter().filter_map(|estimate| estimate.update).collect();
         let nothing_used = self.given.nothing_used(&updates, slam.counts());
-        let of_parts = self.parts.as_ref().map(|parts| of_parts(parts.status())).unwrap_or_default();
+        let of_submaps = self.parts.as_ref().map(|parts| of_submaps(parts.status())).unwrap_or_default();
         Run {
             source: String::new(),
             filter: slam.config().filter.clone(),
@@ -168,7 +168,7 @@ impl Session {
                 .chain(late)
                 .chain(full)
                 .chain(free)
-                .chain(of_parts)
+                .chain(of_submaps)
                 .collect(),
             estimates: self.estimates,
             step_us: self.step_us,
@@ -238,7 +238,7 @@ impl Session {
                 matches.push(ScanMatches { stamp: step.estimate.stamp, measurements: last_matches(&self.slam) });
                 self.merged.retain(|merge| !self.slam.split_landmarks().contains(merge));
                 self.merged.extend_from_slice(self.slam.merged_landmarks());
-                self.merged.extend_from_slice(self.parts.as_ref().map_or(&[], Parts::merged_landmarks));
+                self.merged.extend_from_slice(self.parts.as_ref().map_or(&[], Submaps::merged_landmarks));
             }
             if let Some(timeline) = &mut self.timeline
                 && self.parts.is_none()
@@ -252,7 +252,7 @@ impl Session {
 }
 
 /// What the reader should know of a map in parts.
-fn of_parts(status: &Status) -> Vec<String> {
+fn of_submaps(status: &Status) -> Vec<String> {
     let failed = (status.failed > 0).then(|| {
         let why = status.failure.map_or_else(String::new, |failure| format!(": {failure}"));
         format!(

@@ -23,7 +23,7 @@ fn in_parts_a_run_is_as_good_and_as_consistent_as_with_one_map() {
             squares[k] += errors.landmark_rmse().unwrap().powi(2);
             nees[k] += errors.nees().sum::<f64>() / errors.steps.len() as f64 / 3.0;
             assert_eq!((errors.landmarks.len(), run.parts.is_some()), (40, k == 1));
-            assert!(run.parts.is_none_or(|(status, _)| status.parts > 4 && status.failed == 0 && status.moved == 0));
+            assert!(run.parts.is_none_or(|(status, _)| status.submaps > 4 && status.failed == 0 && status.moved == 0));
         }
     }
     let ratio = (squares[1] / squares[0]).sqrt();
@@ -70,7 +70,7 @@ fn parts_that_contradict_each_other_are_joined() {
     config.map.local_features = 10;
     let parts = run(&recording, &config, |_| ()).unwrap();
     let (status, _) = parts.parts.as_ref().unwrap();
-    assert!(status.parts > 100 && status.failed == 0, "{status:?}");
+    assert!(status.submaps > 100 && status.failed == 0, "{status:?}");
     let rmse = rmse_of(&parts);
     assert!(rmse < 1.03 * one, "{rmse} m, and one map {one} m");
 }

@@ -6,9 +6,9 @@ use super::metadata;
 use super::params;
 use super::read::{BagReader, CDR};
 use super::record::Topic;
-use super::seated::{Told, seat_of};
+use super::static_mount::{StatedExtrinsics, extrinsics_of};
 use super::topics::{Role, Topics, candidates, not_one, roles_of, unread_encoding};
-use crate::convert::{self, Expected, Frame, Frames, Refusal, Seat, pose_of, stamp_of};
+use crate::convert::{self, Expected, Extrinsics, Frame, Frames, Refusal, pose_of, stamp_of};
 use crate::files::folder_of;
 use crate::geodesy::Datum;
 use crate::messages::{
@@ -82,9 +82,13 @@ impl Loading {
         warn_of_topics(bag.topics(), &roles, &mut recording);
 
         let frames = topics.frames.clone().or(frames);
-        let told = if states_mount { Told::Nothing { sentence: None } } else { seat_of(&mut bag, &roles, &frames) };
+        let stated = if states_mount {
+            StatedExtrinsics::Nothing { sentence: None }
+        } else {
+            extrinsics_of(&mut bag, &roles, &frames)
+        };
         bag.select(&roles.iter().map(Option::is_some).collect::<Vec<_>>());
-        let intake = Intake::new(recording, frames, told);
+        let intake = Intake::new(recording, frames, stated);
         let odometry = roles.iter().position(|&role| role == Some(Role::Odometry));
         let clocks = ClockCheck::new(odometry.map_or("", |topic| bag.topics()[topic].name.as_str()));
         let (counts, problems) = (vec![[0; 2]; roles.len()], Problems::default());
@@ -211,7 +215,7 @@ pub struct HeardTruth(Intake);
 
 impl Default for HeardTruth {
     fn default() -> Self {
-        Self(Intake::new(Recording::default(), Frames::default(), Told::Nothing { sentence: None }))
+        Self(Intake::new(Recording::default(), Frames::default(), StatedExtrinsics::Nothing { sentence: None }))
     }
 }
 
@@ -240,7 +244,7 @@ struct Intake {
     imu: Expected,
     truth: Expected,
     /// Where the sensor sits, if `/tf_static` has said so.
-    seat: Option<Seat>,
+    extrinsics: Option<Extrinsics>,
     /// The first fix.
     datum: Option<Datum>,
     odometry: OdometryCheck,
@@ -248,22 +252,23 @@ struct Intake {
 }
 
 impl Intake {
-    fn new(mut recording: Recording, mut frames: Frames, told: Told) -> Self {
-        let seat = match told {
-            Told::Seat { seat, frame, sentence } => {
+    fn new(mut recording: Recording, mut frames: Frames, stated: StatedExtrinsics) -> Self {
+        let extrinsics = match stated {
+            StatedExtrinsics::Extrinsics { extrinsics, frame, sentence } => {
                 let sensor = &mut recording.config.get_or_insert_default().sensor;
-                (sensor.x_m, sensor.y_m, sensor.yaw_rad) = (seat.mount.p.x, seat.mount.p.y, seat.mount.theta);
+                (sensor.x_m, sensor.y_m, sensor.yaw_rad) =
+                    (extrinsics.mount.p.x, extrinsics.mount.p.y, extrinsics.mount.theta);
                 recording.warnings.push(sentence);
                 frames.sensor_frame = Some(frame);
-                Some(seat)
+                Some(extrinsics)
             }
-            Told::Nothing { sentence } => {
+            StatedExtrinsics::Nothing { sentence } => {
                 recording.warnings.extend(sentence);
                 None
             }
         };
         Self {
-            seat,
+            extrinsics,
             preferred: recording.config.as_ref().map_or(MeasurementKind::default(), |config| config.sensor.kind),
             recording,
             odom: Expected::new("odom_frame", frames.odom_frame),
@@ -298,10 +303,10 @@ impl Intake {
             }
             Role::Scan => {
                 let message: PointCloud2 = cdr::decode(bytes)?;
-                let features = match &self.seat {
-                    Some(seat) => {
+                let features = match &self.extrinsics {
+                    Some(extrinsics) => {
                         convert::check_frame("frame_id", &message.header.frame_id, self.sensor.frame().as_slice())?;
-                        convert::seated_features(&message, self.preferred, seat)?
+                        convert::features_from(&message, self.preferred, extrinsics)?
                     }
                     None => convert::features(&message, &or_base(&self.sensor, &self.base), self.preferred)?,
                 };

@@ -130,7 +130,7 @@ fn truth_is_checked_as_input_is() {
 
 /// A bag of one odometry message, of transforms that come `after` so many clouds, and of three clouds in `lidar`, each of
 /// one thing 2 m ahead of the sensor.
-fn seated(transforms: &[(&str, &str, [f64; 3], f64)], after: usize, parameters: &str) -> Recording {
+fn static_mount(transforms: &[(&str, &str, [f64; 3], f64)], after: usize, parameters: &str) -> Recording {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("bag");
     let mut bag = BagWriter::create(&path, Existing::Refuse).unwrap();
@@ -182,7 +182,7 @@ fn clouds(recording: &Recording) -> usize {
 fn where_the_sensor_sits_is_read_from_tf_static_also_through_frames_and_when_it_comes_late() {
     let chain = [("base_link", "mast", [0.1, 0.2, 0.0], 0.0), ("mast", "lidar", [0.2, 0.0, 0.5], 0.0)];
     for after in 0..3 {
-        let recording = seated(&chain, after, "");
+        let recording = static_mount(&chain, after, "");
         let place = place_of(&recording).unwrap();
         assert!(place.iter().zip([0.3, 0.2, 0.5]).all(|(a, b)| (a - b).abs() < 1e-12), "{place:?}");
         assert_eq!((clouds(&recording), recording.dropped.len()), (3, 0));
@@ -194,16 +194,16 @@ fn where_the_sensor_sits_is_read_from_tf_static_also_through_frames_and_when_it_
 #[test]
 fn parameters_override_tf_static() {
     let chain = [("base_link", "lidar", [0.3, 0.2, 0.5], 0.0)];
-    let recording = seated(&chain, 0, "/**: {ros__parameters: {sensor: {x_m: 0.7}}}");
+    let recording = static_mount(&chain, 0, "/**: {ros__parameters: {sensor: {x_m: 0.7}}}");
     assert_eq!((place_of(&recording), recording.warnings.len()), (Some([0.7, 0.0, 0.0]), 0));
-    let recording = seated(&chain, 0, "/**: {ros__parameters: {sensor: {max_range_m: 9.0}}}");
+    let recording = static_mount(&chain, 0, "/**: {ros__parameters: {sensor: {max_range_m: 9.0}}}");
     assert_eq!(place_of(&recording), Some([0.3, 0.2, 0.5]));
     assert_eq!(recording.config.unwrap().sensor.max_range_m, 9.0);
 }
 
 #[test]
 fn measurements_of_a_sensor_that_leans_are_levelled() {
-    let recording = seated(&[("base_link", "lidar", [0.3, 0.0, 0.0], 0.5)], 0, "");
+    let recording = static_mount(&[("base_link", "lidar", [0.3, 0.0, 0.0], 0.5)], 0, "");
     let Some(Input::Scan(features)) = recording.inputs.iter().find(|input| matches!(input, Input::Scan(_))) else {
         panic!("{recording:?}");
     };
@@ -213,7 +213,7 @@ fn measurements_of_a_sensor_that_leans_are_levelled() {
 
 #[test]
 fn a_frame_that_no_transform_joins_to_the_base_is_said() {
-    let recording = seated(&[("base_link", "camera", [0.3, 0.0, 0.0], 0.0)], 0, "");
+    let recording = static_mount(&[("base_link", "camera", [0.3, 0.0, 0.0], 0.0)], 0, "");
     assert_eq!((place_of(&recording), clouds(&recording)), (None, 3));
     let said = "nothing on /tf_static joins 'base_link' to 'lidar': the sensor is taken to sit at the base; if it does \
                 not, set sensor.x_m, sensor.y_m and sensor.yaw_rad";

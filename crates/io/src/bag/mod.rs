@@ -15,7 +15,7 @@ mod read_mcap;
 mod read_sqlite;
 mod record;
 pub mod schema;
-mod seated;
+mod static_mount;
 mod topics;
 mod unpack;
 mod write;

@@ -1,8 +1,8 @@
 //! Tags as corners in an image, `apriltag_msgs`: where they are, by the camera that made the image.
 
+use super::extrinsics::Extrinsics;
 use super::read::stamp_of;
 use super::refusal::Refusal;
-use super::seat::Seat;
 use super::tags::TagCamera;
 use crate::messages::{AprilTagDetectionArray, CameraInfo, ImagePoint};
 use lienav_slam::{Measurement, MeasurementKind, Scan};
@@ -117,7 +117,7 @@ impl TagCamera {
     }
 }
 
-/// The tags of an image as a level sensor at [`Seat::mount`] would have seen them: positions with the covariance of
+/// The tags of an image as a level sensor at [`Extrinsics::mount`] would have seen them: positions with the covariance of
 /// [`TagCamera::covariance`], whose focal length is that of `camera`. What is not in front of the camera, too far away
 /// or too much from the side is left out; a negative number is no identity. Corners that are no numbers make a reading
 /// that is none, for the filter to count.
@@ -126,7 +126,7 @@ impl TagCamera {
 /// [`Refusal::BadStamp`].
 pub fn april_tags(
     message: &AprilTagDetectionArray,
-    seat: &Seat,
+    extrinsics: &Extrinsics,
     (tags, camera): (&TagCamera, &Pinhole),
 ) -> Result<Scan, Refusal> {
     let stamp = stamp_of(&message.header.stamp)?;
@@ -137,7 +137,7 @@ pub fn april_tags(
         }
         let pose = tags.locate(camera, &tag.corners)?;
         let id = u32::try_from(tag.id).ok();
-        Some(seat.level_measurement(id, &pose.translation.vector, Some(&tags.usable(&pose)?)))
+        Some(extrinsics.level_measurement(id, &pose.translation.vector, Some(&tags.usable(&pose)?)))
     });
     Ok(Scan { stamp, kind: MeasurementKind::RelativePosition, measurements: measurements.collect() })
 }
@@ -236,7 +236,7 @@ mod tests {
     fn tags_of_an_image_are_measurements_on_the_floor() {
         let optical =
             UnitQuaternion::from_euler_angles(-std::f64::consts::FRAC_PI_2, 0.0, -std::f64::consts::FRAC_PI_2);
-        let seat = Seat::of(&Isometry3::from_parts(Translation3::new(0.2, 0.0, 0.5), optical));
+        let extrinsics = Extrinsics::of(&Isometry3::from_parts(Translation3::new(0.2, 0.0, 0.5), optical));
         let tag = |id: i32, at: [f64; 3], lean: f64| AprilTagDetection {
             id,
             corners: corners(&pose(at, lean, 1.57, 0.0), 0, false),
@@ -254,14 +254,14 @@ mod tests {
             },
         ];
         let message = AprilTagDetectionArray { header: header(Stamp::from_secs(2.0), "camera"), detections };
-        let seen = april_tags(&message, &seat, (&TAGS, &camera())).unwrap();
+        let seen = april_tags(&message, &extrinsics, (&TAGS, &camera())).unwrap();
         assert_eq!(
             seen.measurements.iter().map(|o| o.id).collect::<Vec<_>>(),
             [Some(5), None, Some(8)],
             "too far, from the side"
         );
         assert!(seen.measurements[2].value.xy().x.is_nan());
-        let on_base = seat.mount.transform(&seen.measurements[0].value.xy());
+        let on_base = extrinsics.mount.transform(&seen.measurements[0].value.xy());
         assert!((on_base - Vector2::new(4.2, 1.0)).norm() < 1e-6, "{on_base}");
         assert!((seen.measurements[0].height_m - 0.2).abs() < 1e-6, "0.3 m below the camera");
         let c = seen.measurements[0].covariance.unwrap().fixed::<2>();

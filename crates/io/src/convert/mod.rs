@@ -20,26 +20,26 @@
 
 mod april;
 mod detections;
+mod extrinsics;
 mod frame;
 mod outside;
 mod placed;
 mod read;
 mod refusal;
-mod seat;
 mod tags;
 mod write;
 
 pub use april::{Pinhole, april_tags};
 pub use detections::{DetectionWords, detections};
+pub use extrinsics::{Extrinsics, MAX_TILT_RAD};
 pub use frame::{Expected, Frame, Frames, check_frame};
 pub use outside::{MAX_YAW_VARIANCE, absolute_pose, absolute_pose_message, nav_sat_fix};
-pub use placed::{isometry_of, placed_odometry, pose_array, seated_features, twist};
+pub use placed::{features_from, isometry_of, placed_odometry, pose_array, twist};
 pub use read::{
     features, imu, imu_sample, initial_pose, landmarks, magnetic_field, odometry, planar_block, pose_of, stamp_of,
     torque, yaw_of,
 };
 pub use refusal::{Origin, Refusal};
-pub use seat::{MAX_TILT_RAD, Seat};
 pub use tags::{TagCamera, TagPattern, TagPatternError};
 pub use write::{
     cloud_message, features_message, header, imu_message, odometry_message, pose_message, pose_stamped,

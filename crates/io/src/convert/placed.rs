@@ -1,9 +1,9 @@
 //! Messages in frames of their own, brought to the robot by a transform that is known.
 
+use super::extrinsics::Extrinsics;
 use super::frame::{Frame, check_frame};
 use super::read::{check_orientation, stamp_of, stated_covariance, yaw_of};
 use super::refusal::Refusal;
-use super::seat::Seat;
 use crate::cloud::{Wanted, decode_points};
 use crate::messages::{self, Covariance6, PointCloud2, Pose, PoseArray, Quaternion, Transform, Twist};
 use lienav_base::stamp::Stamp;
@@ -25,12 +25,16 @@ fn rotation_of(q: &Quaternion) -> UnitQuaternion<f64> {
     UnitQuaternion::new_normalize(nalgebra::Quaternion::new(q.w, q.x, q.y, q.z))
 }
 
-/// A cloud of features as a level sensor at [`Seat::mount`] would have made it. `preferred` decides where its fields
+/// A cloud of features as a level sensor at [`Extrinsics::mount`] would have made it. `preferred` decides where its fields
 /// are those of several kinds. Its frame is not looked at: who knows the seat has done that.
 ///
 /// # Errors
 /// [`Refusal::BadStamp`], [`Refusal::BadLayout`], [`Refusal::TiltedSensor`].
-pub fn seated_features(message: &PointCloud2, preferred: MeasurementKind, seat: &Seat) -> Result<Scan, Refusal> {
+pub fn features_from(
+    message: &PointCloud2,
+    preferred: MeasurementKind,
+    extrinsics: &Extrinsics,
+) -> Result<Scan, Refusal> {
     let stamp = stamp_of(&message.header.stamp)?;
     let (kind, points) = decode_points(message, preferred)?;
     let heights = match message.reader("z", Wanted::Number) {
@@ -39,22 +43,22 @@ pub fn seated_features(message: &PointCloud2, preferred: MeasurementKind, seat: 
     };
     let measurements = points.into_iter().map(|(_, measurement)| measurement).collect();
     let mut features = Scan { stamp, kind, measurements };
-    seat.level(&mut features, &heights)?;
+    extrinsics.level(&mut features, &heights)?;
     Ok(features)
 }
 
-/// Poses of things without identity: their positions, as a level sensor at [`Seat::mount`] would have seen them.
+/// Poses of things without identity: their positions, as a level sensor at [`Extrinsics::mount`] would have seen them.
 /// Orientations are not read.
 ///
 /// # Errors
 /// [`Refusal::BadStamp`].
-pub fn pose_array(message: &PoseArray, seat: &Seat) -> Result<Scan, Refusal> {
+pub fn pose_array(message: &PoseArray, extrinsics: &Extrinsics) -> Result<Scan, Refusal> {
     let stamp = stamp_of(&message.header.stamp)?;
     let positions = message.poses.iter().map(|pose| &pose.position);
     let measurements = positions.clone().map(|p| Measurement::new(None, [p.x, p.y])).collect();
     let mut features = Scan { stamp, kind: MeasurementKind::RelativePosition, measurements };
     let heights: Vec<f64> = positions.map(|p| p.z).collect();
-    seat.level(&mut features, &heights)?;
+    extrinsics.level(&mut features, &heights)?;
     Ok(features)
 }
 
@@ -164,8 +168,8 @@ mod tests {
         fn the_base_moves_as_the_frame_that_is_fixed_on_it(
             v in prop::array::uniform3(-2.0..2.0f64), at in prop::array::uniform3(-1.0..1.0f64), yaw in -3.0..3.0f64,
         ) {
-            let seat = upright(at[0], at[1], at[2], yaw);
-            let (found, pose) = placed_odometry(&message(v), &ODOM, &seat).unwrap();
+            let extrinsics = upright(at[0], at[1], at[2], yaw);
+            let (found, pose) = placed_odometry(&message(v), &ODOM, &extrinsics).unwrap();
             // Both are carried on for a moment: the frame by its twist, the base by the one found.
             let h = 1e-6;
             let mount = Se2::new(at[0], at[1], yaw);
@@ -191,9 +195,9 @@ mod tests {
             for place in [14, 21, 28] {
                 told.twist.covariance.0[place] = 1e6;
             }
-            let seat = upright(at[0], at[1], at[2], yaw);
-            let found = placed_odometry(&told, &ODOM, &seat).unwrap().0.covariance.unwrap();
-            let twist_of = |v: [f64; 3]| placed_odometry(&message(v), &ODOM, &seat).unwrap().0.twist();
+            let extrinsics = upright(at[0], at[1], at[2], yaw);
+            let found = placed_odometry(&told, &ODOM, &extrinsics).unwrap().0.covariance.unwrap();
+            let twist_of = |v: [f64; 3]| placed_odometry(&message(v), &ODOM, &extrinsics).unwrap().0.twist();
             let a = Matrix3::from_columns(&[twist_of([1., 0., 0.]), twist_of([0., 1., 0.]), twist_of([0., 0., 1.])]);
             let expected = a * crate::convert::planar_block(&told.twist.covariance) * a.transpose();
             prop_assert!((found - expected).amax() < 1e-12, "{found} {expected}");
@@ -232,12 +236,12 @@ mod tests {
         // z forward, x to the right, y down (REP 103).
         let optical =
             UnitQuaternion::from_euler_angles(-std::f64::consts::FRAC_PI_2, 0.0, -std::f64::consts::FRAC_PI_2);
-        let seat = Seat::of(&Isometry3::from_parts(Translation3::new(0.2, 0.0, 0.5), optical));
+        let extrinsics = Extrinsics::of(&Isometry3::from_parts(Translation3::new(0.2, 0.0, 0.5), optical));
         let mut pose = Pose::default();
         (pose.position.x, pose.position.y, pose.position.z) = (-1.0, 0.3, 4.0);
         let told = PoseArray { header: header(Stamp::from_secs(2.0), "camera"), poses: vec![pose] };
-        let found = pose_array(&told, &seat).unwrap();
-        let on_base = seat.mount.transform(&found.measurements[0].value.xy());
+        let found = pose_array(&told, &extrinsics).unwrap();
+        let on_base = extrinsics.mount.transform(&found.measurements[0].value.xy());
         assert!((on_base - Vector2::new(4.2, 1.0)).norm() < 1e-12, "{on_base}");
         assert!((found.measurements[0].height_m - 0.2).abs() < 1e-12, "0.3 m below the camera");
         assert_eq!((found.kind, found.measurements[0].id), (MeasurementKind::RelativePosition, None));

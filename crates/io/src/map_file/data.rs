@@ -1,7 +1,7 @@
 //! A map with its state, as data.
 
-use lienav_parts::SavedParts;
 use lienav_slam::{LandmarkMap, SavedState};
+use lienav_submaps::SavedSubmaps;
 
 /// A map with its state, and where its positions are.
 #[derive(Clone, Debug, Default)]
@@ -14,7 +14,7 @@ pub struct MapFile {
     /// there are `parts`: the filter had the last one of these, then.
     pub filter: Option<SavedState>,
     /// The parts of this map, if it was made in parts: they say what a joint covariance would.
-    pub parts: Option<SavedParts>,
+    pub parts: Option<SavedSubmaps>,
     /// What was left out, as sentences: empty where the whole of it was read.
     pub warnings: Vec<String>,
 }

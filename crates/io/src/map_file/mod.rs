@@ -62,8 +62,8 @@ pub use state::{StateFile, state_from_text};
 
 use crate::bag::bounds;
 use crate::files::write_atomically;
-use lienav_parts::WholeMap;
 use lienav_slam::{LandmarkMap, SavedState};
+use lienav_submaps::WholeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -113,7 +113,7 @@ impl From<(WholeMap, SavedState)> for MapFile {
     /// The same of a map in parts, with the filter that has the open one.
     fn from((whole, saved): (WholeMap, SavedState)) -> Self {
         let map = LandmarkMap { landmarks: whole.landmarks, joint: None, near: None };
-        Self { map, filter: Some(saved), parts: Some(whole.parts), ..Self::default() }
+        Self { map, filter: Some(saved), parts: Some(whole.submaps), ..Self::default() }
     }
 }
 

@@ -5,8 +5,8 @@ use super::text::Companion;
 use crate::bag::bounds;
 use crate::files::{folder_of, remove_leftover_files, write_atomically};
 use crate::settings_file::one_line;
-use lienav_parts::SavedParts;
 use lienav_slam::{LandmarkMap, SavedState};
+use lienav_submaps::SavedSubmaps;
 use nalgebra::DMatrix;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
@@ -25,7 +25,7 @@ pub struct StateFile {
     /// The filter as it was.
     pub filter: Option<SavedState>,
     /// The parts of the map.
-    pub parts: Option<SavedParts>,
+    pub parts: Option<SavedSubmaps>,
     /// What was left out, as sentences.
     pub warnings: Vec<String>,
 }
@@ -38,7 +38,7 @@ struct Written<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     filter: Option<&'a SavedState>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    parts: Option<&'a SavedParts>,
+    parts: Option<&'a SavedSubmaps>,
 }
 
 /// What every version of the filter can read.
@@ -63,7 +63,7 @@ struct Filter {
 #[derive(Deserialize)]
 struct InParts {
     #[serde(default)]
-    parts: Option<SavedParts>,
+    parts: Option<SavedSubmaps>,
 }
 
 #[derive(Serialize, Deserialize)]

@@ -1,8 +1,8 @@
 use super::*;
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
-use lienav_parts::SavedParts;
 use lienav_slam::{Config, MapLandmark, Measurement, MeasurementKind, Odometry, Slam};
+use lienav_submaps::SavedSubmaps;
 use nalgebra::{DMatrix, Matrix2, Matrix3, Vector2};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -249,13 +249,13 @@ fn of_a_filter_that_cannot_be_read_the_joint_covariance_is_left() {
 #[test]
 fn a_map_in_parts_comes_back_from_its_files() {
     let map = LandmarkMap { joint: None, ..drawn(7, 3) };
-    let parts = SavedParts::of_map(&map, (Se2::new(1.0, 2.0, 0.5), &Matrix3::identity()), 3).unwrap();
+    let parts = SavedSubmaps::of_map(&map, (Se2::new(1.0, 2.0, 0.5), &Matrix3::identity()), 3).unwrap();
     let file = MapFile { map, parts: Some(parts.clone()), ..MapFile::from(seen()) };
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("yard.yaml");
     file.write(&path).unwrap();
     let read = MapFile::read(&path).unwrap();
-    let text = |parts: &SavedParts| serde_json::to_string(parts).unwrap();
+    let text = |parts: &SavedSubmaps| serde_json::to_string(parts).unwrap();
     assert_eq!((&read.map, read.warnings.len(), read.filter.is_some()), (&file.map, 0, true));
     assert_eq!(text(&read.parts.unwrap()), text(&parts));
     // Of another version, the filter and the landmarks are left.

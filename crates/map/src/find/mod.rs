@@ -399,10 +399,10 @@ impl Finder {
         hypotheses.retain(|hypothesis| hypothesis.log_weight() > best + NEGLIGIBLE);
         let mut kept: Vec<Hypothesis> = Vec::with_capacity(hypotheses.len());
         for hypothesis in hypotheses {
-            let is_twin = |other: &Hypothesis| {
+            let is_duplicate = |other: &Hypothesis| {
                 other.matches == hypothesis.matches || is_same(&other.fit.pose, &hypothesis.fit.pose, 0.1, 0.05)
             };
-            if kept.iter().any(is_twin) {
+            if kept.iter().any(is_duplicate) {
                 continue;
             }
             if kept.len() < self.config.max_hypotheses {

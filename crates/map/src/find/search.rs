@@ -138,8 +138,8 @@ impl Search<'_> {
         }
         let (from, to) = (index.landmark(k).position, index.landmark(l).position);
         let variance = 0.5 * index.local_covariance(k).trace() + 0.5 * index.local_covariance(l).trace();
-        let misfit = (to - from).norm() - base.length;
-        let squared = misfit * misfit / (base.variance + variance);
+        let residual = (to - from).norm() - base.length;
+        let squared = residual * residual / (base.variance + variance);
         if squared > LENGTH_GATE * LENGTH_GATE {
             return;
         }

@@ -73,7 +73,7 @@ pub struct Item {
 
 /// What one pair tells at most where it does not tell so much alone, as a logarithm. Landmarks stand in rows and
 /// grids, where one that fits makes it likelier that the next does: ten to one.
-pub const MOST_TOLD: f64 = 2.3;
+pub const MAX_LOG_RATIO: f64 = 2.3;
 
 /// What residuals of two pairs have in common.
 pub trait Joint {
@@ -128,9 +128,9 @@ pub struct Beam {
     /// The pairs of the likeliest hypothesis.
     pub best: Vec<usize>,
     /// What each of them adds to the evidence.
-    pub told: Vec<f64>,
+    pub log_ratio: Vec<f64>,
     /// The logarithm of its weight beside the one that all items are of none, with what one pair adds limited to
-    /// [`MOST_TOLD`].
+    /// [`MAX_LOG_RATIO`].
     pub evidence: f64,
 }
 
@@ -166,12 +166,12 @@ impl Beam {
             }
         }
         self.best.reverse();
-        self.told.clear();
-        while let Some(&(before, _, told)) = self.choices.get(best as usize) {
-            self.told.push(told);
+        self.log_ratio.clear();
+        while let Some(&(before, _, log_ratio)) = self.choices.get(best as usize) {
+            self.log_ratio.push(log_ratio);
             best = before;
         }
-        self.told.reverse();
+        self.log_ratio.reverse();
         let mut whole = 0.0;
         for k in 0..self.now.len() {
             let weight = (self.now[k].score - highest).exp();
@@ -211,7 +211,7 @@ impl Beam {
         self.shares.clear();
         self.shares.resize(pairs, 0.0);
         self.best.clear();
-        self.told.clear();
+        self.log_ratio.clear();
         self.now.push(Hypothesis {
             score: 0.0,
             guarded: 0.0,
@@ -353,9 +353,9 @@ fn extend(
     if square.is_nan() || square > gate[dim - 1] {
         return None;
     }
-    let told = pair.weight - 0.5 * (square + ln_det);
-    let score = hypothesis.score + told;
-    let guarded = hypothesis.guarded + told.min(MOST_TOLD.max(pair.alone));
+    let log_ratio = pair.weight - 0.5 * (square + ln_det);
+    let score = hypothesis.score + log_ratio;
+    let guarded = hypothesis.guarded + log_ratio.min(MAX_LOG_RATIO.max(pair.alone));
     let has_room = hypothesis.anchors < ANCHORS && rows + dim <= ROWS;
     let rows = if has_room { dim } else { 0 };
     Some(Child { parent: parent as u32, pair: index as u32, score, guarded, rows, below, own, whitened })

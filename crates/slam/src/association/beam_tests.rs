@@ -87,10 +87,10 @@ fn what_one_pair_adds_to_the_evidence_is_limited_unless_it_says_so_alone() {
     let mut beam = Beam::default();
     beam.search((&pairs, &[item(0), item(1)]), &Dense(joint), &[14.0; 3], |_| 0.0);
     assert_eq!(beam.best, [0, 1]);
-    assert!((beam.evidence - pairs[0].alone - MOST_TOLD).abs() < 1e-9, "{}", beam.evidence);
-    assert_eq!(beam.told.len(), 2);
+    assert!((beam.evidence - pairs[0].alone - MAX_LOG_RATIO).abs() < 1e-9, "{}", beam.evidence);
+    assert_eq!(beam.log_ratio.len(), 2);
     // One that is certain by itself.
     let sure = [pair(0, 1e-4)];
     beam.search((&sure, &[item(0)]), &Dense(DMatrix::zeros(2, 2)), &[14.0; 3], |_| 0.0);
-    assert!((beam.evidence - sure[0].alone).abs() < 1e-9 && beam.evidence > 2.0 * MOST_TOLD);
+    assert!((beam.evidence - sure[0].alone).abs() < 1e-9 && beam.evidence > 2.0 * MAX_LOG_RATIO);
 }

@@ -10,9 +10,9 @@ use lienav_lie::{Se2, rotation, skew};
 use nalgebra::{Matrix2, Matrix3, Vector2, Vector3};
 
 /// So many young landmarks are compared at once.
-pub const YOUNG: usize = 12;
+pub const RECENTLY_ADDED: usize = 12;
 /// So many old landmarks one of them may be.
-const RIVALS: usize = 32;
+const MAX_CANDIDATES: usize = 32;
 /// The least odds of a decision that nobody takes back.
 pub const SURE: f64 = 3000.0;
 /// The odds of one pair of a decision that is sure against its young landmark being another one.
@@ -66,7 +66,7 @@ pub struct Accepted {
     /// Whether they close a loop.
     pub is_loop: bool,
     /// What speaks for them: the logarithm of their odds.
-    pub said: f64,
+    pub total_log_ratio: f64,
 }
 
 struct Ends<'a, A>(&'a A, &'a [(usize, usize)]);
@@ -173,19 +173,19 @@ impl Identification {
 
     /// Whether there is no room for another young one.
     pub fn is_full(&self) -> bool {
-        self.items.len() == YOUNG
+        self.items.len() == RECENTLY_ADDED
     }
 
     /// A young landmark with so many observations, and the old ones that it may be with their differences, old less
     /// young, m. `density` is that of landmarks by area, 1/m².
     pub fn add(
         &mut self,
-        (young, measurements): (usize, u32),
-        rivals: impl Iterator<Item = (usize, Vector2<f64>, Matrix2<f64>)>,
+        (recent, measurements): (usize, u32),
+        candidates: impl Iterator<Item = (usize, Vector2<f64>, Matrix2<f64>)>,
         density: f64,
     ) {
         self.found.clear();
-        for (old, difference, covariance) in rivals {
+        for (old, difference, covariance) in candidates {
             let pair = pair(old, (difference, covariance), measurements, (density, self.gates));
             self.found.extend(pair.map(|pair| (old, pair)));
         }
@@ -194,9 +194,9 @@ impl Identification {
         }
         self.found.sort_unstable_by(|a, b| b.1.alone.total_cmp(&a.1.alone).then(a.0.cmp(&b.0)));
         let first = self.pairs.len();
-        for (old, pair) in self.found.iter().take(RIVALS) {
+        for (old, pair) in self.found.iter().take(MAX_CANDIDATES) {
             self.pairs.push(*pair);
-            self.ends.push((young, *old));
+            self.ends.push((recent, *old));
         }
         self.items.push(Item { first, last: self.pairs.len(), is_clear: false });
     }
@@ -241,18 +241,18 @@ impl Identification {
         }
         // Landmarks that are near anyway say nothing of where those are that are far.
         let is_wide = |pair: usize| pairs[pair].covariance.trace() > PLACED_M2;
-        let of_near = beam.best.iter().zip(&beam.told).filter(|(pair, _)| !is_wide(**pair));
-        let are_wide_sure = beam.evidence - of_near.map(|(_, told)| told).sum::<f64>() >= sure.ln();
+        let of_near = beam.best.iter().zip(&beam.log_ratio).filter(|(pair, _)| !is_wide(**pair));
+        let are_wide_sure = beam.evidence - of_near.map(|(_, log_ratio)| log_ratio).sum::<f64>() >= sure.ln();
         let mut widest: f64 = 0.0;
         // What the accepted pairs say, and at how many places: what stands at one place says the same twice.
-        let (mut said, mut places) = (beam.evidence, 0);
-        for (pair, told) in beam.best.iter().zip(&beam.told) {
-            said -= told.max(0.0);
+        let (mut total_log_ratio, mut places) = (beam.evidence, 0);
+        for (pair, log_ratio) in beam.best.iter().zip(&beam.log_ratio) {
+            total_log_ratio -= log_ratio.max(0.0);
             let Some(item) = items.iter().find(|item| (item.first..item.last).contains(pair)) else { continue };
             if !are_wide_sure && is_wide(*pair) {
                 continue;
             }
-            let (young, old) = ends[*pair];
+            let (recent, old) = ends[*pair];
             let (mut share, mut of_others) = (0.0, 0.0);
             let others = item.first..item.last;
             for ((_, other), own) in ends[others.clone()].iter().zip(&beam.shares[others]) {
@@ -265,16 +265,16 @@ impl Identification {
             let of_none = 1.0 - share - of_others;
             if share > sure * of_others && share > SURE_OF_ONE * of_none {
                 if !accepted.iter().any(|(_, other)| of.apart(old, *other).0.norm_squared() < NEAR_M2) {
-                    said += told.max(0.0);
+                    total_log_ratio += log_ratio.max(0.0);
                     places += 1;
                 }
-                accepted.push((young, old));
+                accepted.push((recent, old));
                 widest = widest.max(pairs[*pair].covariance.trace());
             }
         }
         let is_loop = widest > WIDE_M2;
-        let is_refused = accepted.is_empty() || (is_loop && (places < closing || said < sure.ln()));
-        (!is_refused).then_some(Accepted { is_loop, said })
+        let is_refused = accepted.is_empty() || (is_loop && (places < closing || total_log_ratio < sure.ln()));
+        (!is_refused).then_some(Accepted { is_loop, total_log_ratio })
     }
 
     /// Pairs that somebody else has accepted.

@@ -5,10 +5,10 @@
 //! with the others in a second search; where that does not decide, the reading begins a candidate, and
 //! [`merge`](super::merge) joins the two when more is known.
 
-use crate::associated::{Doubt, Newcomer, Subject};
+use crate::associated::{Ambiguity, Newcomer, Subject};
 use crate::association::beam::{ANCHORS, Beam, Item, Joint, Pair, WINDOW};
+use crate::association::existence::EXISTS;
 use crate::association::identity::WIDE_M2;
-use crate::association::life::EXISTS;
 use crate::association::memory::Memory;
 use crate::checked::CheckedMeasurement;
 use crate::ekf::mahalanobis::{mahalanobis_squared, relative_trace};
@@ -21,7 +21,7 @@ use crate::state::places::difference;
 use nalgebra::{Matrix2, Matrix3, Vector2};
 
 /// So many landmarks one reading may be of, in each of the two searches: those likeliest by themselves.
-const RIVALS: usize = 8;
+const MAX_CANDIDATES: usize = 8;
 /// So many readings are weighed together, the surest; of a larger cloud the others are used only where they are clear
 /// by themselves.
 const TOGETHER: usize = 64;
@@ -38,7 +38,7 @@ const SURE_NEAR: f64 = 20.0;
 
 /// By how much a reading may be astray on average that is of one of several landmarks, all of which are read: squared,
 /// beside the trace of its noise.
-const ASTRAY: f64 = 2.0;
+const MAX_RESIDUAL: f64 = 2.0;
 
 /// A reading, and how far its association is.
 #[derive(Clone, Copy, Debug)]
@@ -74,7 +74,7 @@ pub struct JointWorkspace {
     /// The readings to associate.
     pub measurements: Vec<CheckedMeasurement>,
     /// Readings that were left out, and features that each of them may be of.
-    pub doubtful: Vec<Doubt>,
+    pub ambiguous: Vec<Ambiguity>,
     opens: Vec<Open>,
     targets: Vec<Target>,
     matches: Vec<Match>,
@@ -99,45 +99,45 @@ impl Joint for Pairs<'_> {
     }
 }
 
-/// Associates the readings of `room`: matches are added to `candidates`, readings of new landmarks to `newcomers`.
+/// Associates the readings of `workspace`: matches are added to `candidates`, readings of new landmarks to `newcomers`.
 /// Landmarks that `candidates` has already are taken. Returns whether a search was needed.
 ///
 /// The result does not depend on the order of the readings.
 pub fn associate(
     state: &State,
     (model, memory): (&Model, &Memory),
-    room: &mut JointWorkspace,
+    workspace: &mut JointWorkspace,
     candidates: &mut Vec<Match>,
     newcomers: &mut Vec<Newcomer>,
     refused: &mut Counts,
 ) -> bool {
     let taken = candidates.len();
-    room.measurements.sort_unstable_by(compare);
-    room.collect_targets(state, memory, &candidates[..taken]);
-    room.matches.clear();
-    room.pairs.clear();
-    room.alone.clear();
-    room.ln_dets.clear();
-    room.opens.clear();
-    for k in 0..room.measurements.len() {
-        room.open(state, model, memory, k);
+    workspace.measurements.sort_unstable_by(compare);
+    workspace.collect_targets(state, memory, &candidates[..taken]);
+    workspace.matches.clear();
+    workspace.pairs.clear();
+    workspace.alone.clear();
+    workspace.ln_dets.clear();
+    workspace.opens.clear();
+    for k in 0..workspace.measurements.len() {
+        workspace.open(state, model, memory, k);
     }
-    let searched_near = room.resolve(state, (model, memory), 0);
-    for open in room.opens.iter_mut().filter(|open| open.fate == Fate::Open && open.is_near) {
+    let searched_near = workspace.resolve(state, (model, memory), 0);
+    for open in workspace.opens.iter_mut().filter(|open| open.fate == Fate::Open && open.is_near) {
         open.fate = Fate::LeftOut;
     }
-    let searched_far = room.resolve(state, (model, memory), 1);
-    for (k, open) in room.opens.iter().enumerate() {
+    let searched_far = workspace.resolve(state, (model, memory), 1);
+    for (k, open) in workspace.opens.iter().enumerate() {
         match open.fate {
-            Fate::Matched(pair) => candidates.push(room.matches[pair]),
+            Fate::Matched(pair) => candidates.push(workspace.matches[pair]),
             Fate::Open => newcomers.push(Newcomer { id: None, measurement: open.measurement }),
             Fate::LeftOut => {
                 refused.add(DropReason::Ambiguous);
-                let near = &room.pairs[open.pairs[0]..open.pairs[1]];
+                let near = &workspace.pairs[open.pairs[0]..open.pairs[1]];
                 let noise =
                     model.sensors.place(&state.mounts, &open.measurement).map_or(0.0, |(_, noise)| noise.trace());
-                let of = |pair: &Pair| Doubt { measurement: k, noise, landmark: state.landmarks[pair.target].id };
-                room.doubtful.extend(near.iter().map(of));
+                let of = |pair: &Pair| Ambiguity { measurement: k, noise, landmark: state.landmarks[pair.target].id };
+                workspace.ambiguous.extend(near.iter().map(of));
             }
         }
     }
@@ -161,7 +161,7 @@ impl JointWorkspace {
         let recent = memory.recent();
         self.targets.clear();
         for (landmark, f) in state.landmarks.iter().enumerate() {
-            if f.is_viewpoint || taken.iter().any(|other| other.subject == Subject::Landmark(landmark)) {
+            if f.is_anchor_point || taken.iter().any(|other| other.subject == Subject::Landmark(landmark)) {
                 continue;
             }
             let p = match state.coordinates {
@@ -205,7 +205,9 @@ impl JointWorkspace {
             let is_good = place.is_none_or(|(_, noise)| target.spread <= AS_GOOD * noise);
             let is_local = target.is_recent || is_good;
             // A candidate that is likelier clutter stands in nobody's way.
-            is_near |= is_local && distance <= new && memory.existence(state.landmarks[target.landmark].id) >= EXISTS;
+            is_near |= is_local
+                && distance <= new
+                && memory.existence_probability(state.landmarks[target.landmark].id) >= EXISTS;
             if distance > gate {
                 continue;
             }
@@ -230,7 +232,7 @@ impl JointWorkspace {
         let first = self.pairs.len();
         let mut pairs = [first; 3];
         for (k, local) in [true, false].into_iter().enumerate() {
-            for (alone, candidate, pair, _) in self.found.iter().filter(|found| found.3 == local).take(RIVALS) {
+            for (alone, candidate, pair, _) in self.found.iter().filter(|found| found.3 == local).take(MAX_CANDIDATES) {
                 self.alone.push(*alone);
                 self.ln_dets.push(ln_det(&pair.covariance, pair.dim));
                 self.matches.push(*candidate);
@@ -319,8 +321,9 @@ impl JointWorkspace {
         beam.search((pairs, items), &Pairs(state, matches), &gate, |_| 0.0);
         // What all pairs say together that are not sure one by one.
         let is_sure = |pair: usize| items[..sure].iter().any(|item| item.first == pair);
-        let said = beam.best.iter().zip(&beam.told).filter(|(pair, _)| alone[**pair] < WRONG.ln() && !is_sure(**pair));
-        let said: f64 = said.map(|(_, told)| told).sum();
+        let total_log_ratio =
+            beam.best.iter().zip(&beam.log_ratio).filter(|(pair, _)| alone[**pair] < WRONG.ln() && !is_sure(**pair));
+        let total_log_ratio: f64 = total_log_ratio.map(|(_, log_ratio)| log_ratio).sum();
         for k in order.iter() {
             let best = range(&opens[*k]).max_by(|a, b| beam.shares[*a].total_cmp(&beam.shares[*b]).then(b.cmp(a)));
             let Some(mut best) = best else { continue };
@@ -336,10 +339,10 @@ impl JointWorkspace {
                 } else if let Some(&likeliest) = likeliest {
                     // Landmarks at one place, each of which is read: whichever is which, the readings say the same.
                     let target = |pair: usize| pairs[pair].target;
-                    let (mut unread, mut astray) = (0.0, 0.0);
+                    let (mut unread, mut residual_sum) = (0.0, 0.0);
                     for pair in range(&opens[*k]).filter(|pair| *pair != likeliest) {
                         if beam.best.iter().any(|other| target(*other) == target(pair)) {
-                            astray += beam.shares[pair] * apart_squared(state, target(pair), target(likeliest));
+                            residual_sum += beam.shares[pair] * apart_squared(state, target(pair), target(likeliest));
                         } else {
                             unread += beam.shares[pair];
                         }
@@ -350,7 +353,7 @@ impl JointWorkspace {
                         .place(&state.mounts, &opens[*k].measurement)
                         .map_or(0.0, |(_, noise)| noise.trace());
                     best = likeliest;
-                    astray < ASTRAY * noise
+                    residual_sum < MAX_RESIDUAL * noise
                         && known > SURE_NEAR.max(against_none) * unread
                         && known > against_none * of_none
                 } else {
@@ -360,8 +363,8 @@ impl JointWorkspace {
                 // Where the robot may be far from where it is taken to be, this closes a loop: it begins anew, and
                 // what speaks for the loop and against it is weighed there.
                 let is_loop = state.relative_spread(pairs[best].target) > WIDE_M2;
-                let is_told = alone[best].max(said) > WRONG.ln();
-                !is_loop && is_told && share > required(ln_dets[best], &matches[best]) * (1.0 - share)
+                let is_informative = alone[best].max(total_log_ratio) > WRONG.ln();
+                !is_loop && is_informative && share > required(ln_dets[best], &matches[best]) * (1.0 - share)
             };
             let is_free = |pair: usize| {
                 !opens
@@ -386,16 +389,16 @@ const MARGIN: f64 = 1.5;
 
 /// The odds at which a pair is used: a match that tells much has to be surer. What it tells is ½ ln det S/det R.
 fn required(ln_det_s: f64, matched: &Match) -> f64 {
-    let told = 0.5 * (ln_det_s - ln_det(&matched.stated_noise(), matched.dim)).max(0.0);
-    (WRONG * told.min(1.0)).max(LEAST_ODDS)
+    let log_ratio = 0.5 * (ln_det_s - ln_det(&matched.stated_noise(), matched.dim)).max(0.0);
+    (WRONG * log_ratio.min(1.0)).max(LEAST_ODDS)
 }
 
 /// The odds against none at which a pair of the first search is used. Where the landmark is known as well as a reading,
 /// a wrong one does little, and it only has to be likelier. One that was read not long ago may be uncertain by metres
 /// after a way without readings; the pair has to be surer by as much as the ellipse is larger than that.
 fn sure_of_any(ln_det_s: f64, matched: &Match) -> f64 {
-    let told = 0.5 * (ln_det_s - ln_det(&matched.stated_noise(), matched.dim));
-    (told.exp() / (1.0 + AS_GOOD)).max(1.0)
+    let log_ratio = 0.5 * (ln_det_s - ln_det(&matched.stated_noise(), matched.dim));
+    (log_ratio.exp() / (1.0 + AS_GOOD)).max(1.0)
 }
 
 /// The odds against none at which a reading near this landmark is used, whatever it would tell. A reading that is left
@@ -406,7 +409,7 @@ fn sure_of_any(ln_det_s: f64, matched: &Match) -> f64 {
 fn sure_beside_clutter(memory: &Memory, id: u32) -> f64 {
     if memory.is_landmark(id) {
         SURE_NEAR * memory.rates.clutter()
-    } else if memory.existence(id) >= EXISTS {
+    } else if memory.existence_probability(id) >= EXISTS {
         SURE_NEAR
     } else {
         1.0

@@ -6,10 +6,10 @@
 //! − P_D where it is not (integrated probabilistic data association; Mušicki, Evans, Stanković 1994). Candidates are
 //! in the filter like landmarks, but not in its output; they leave it if the odds fall, or if they are out of view.
 
-use crate::associated::{Associated, Doubt, Role, Subject};
+use crate::associated::{Ambiguity, Associated, Role, Subject};
 use crate::association::cuts::Cuts;
-use crate::association::life::Life;
-use crate::association::looks::{Looks, place};
+use crate::association::existence::Existence;
+use crate::association::field_of_view::{FieldOfView, place};
 use crate::association::rates::Rates;
 use crate::association::tally::Tally;
 use crate::input::Label;
@@ -24,7 +24,7 @@ pub(super) const CONFIRMED: f64 = 6.9;
 /// And the fall of the odds at which it is dropped: to one in 20.
 const DROPPED: f64 = -3.0;
 /// What one look tells at most, however sure the sensor: 20 to one. Clutter comes back, too.
-const MOST_TOLD: f64 = 3.0;
+const MAX_LOG_RATIO: f64 = 3.0;
 /// A candidate that was not read in so many clouds is dropped, if they had so many readings: some sensors read one
 /// landmark at a time.
 const PATIENCE: (u64, u64) = (30, 240);
@@ -33,7 +33,7 @@ const RECENT: (usize, u64) = (10, 60);
 /// The most clouds of which this is remembered.
 const MOST_RECENT: usize = 60;
 /// A landmark is young if it was read in one of so many clouds, and in more if they had less readings.
-const YOUNG: (u64, u64) = (40, 320);
+const RECENTLY_ADDED: (u64, u64) = (40, 320);
 /// Looks count where the place of a landmark relative to the robot is known so well beside its distance, and this, m.
 const PLACED: f64 = 0.1;
 const PLACED_M: f64 = 0.3;
@@ -49,7 +49,8 @@ const MERGE_EVERY: u64 = 1;
 pub struct Memory {
     pub rates: Rates,
     /// By their identity.
-    pub(super) lives: Vec<Life>,
+    #[serde(rename = "lives")]
+    pub(super) existences: Vec<Existence>,
     /// How many clouds there were.
     #[serde(rename = "cloud")]
     pub scan: u64,
@@ -66,7 +67,8 @@ pub struct Memory {
     forbidden: Vec<(u32, u32)>,
     /// From where the sensor has looked.
     #[serde(default)]
-    pub looks: Looks,
+    #[serde(rename = "looks")]
+    pub field_of_view: FieldOfView,
     /// Where the map hangs together by odometry alone.
     #[serde(skip)]
     pub cuts: Cuts,
@@ -77,7 +79,8 @@ pub struct Memory {
     pub merged: Vec<(u32, u32)>,
     /// Pairs at one place of which never both were read; the one with fewer readings first.
     #[serde(skip)]
-    pub twins: Vec<(u32, u32)>,
+    #[serde(rename = "twins")]
+    pub duplicates: Vec<(u32, u32)>,
 }
 
 /// Whether the place of feature `i`, at `z` in the robot frame, is known so well that looks at it count.
@@ -88,50 +91,53 @@ pub fn is_placed(state: &State, i: usize, z: &Vector2<f64>) -> bool {
 impl Memory {
     /// Whether a memory that was saved can be gone on with.
     pub fn is_sound(&self) -> bool {
-        let is_life_sound = |life: &Life| {
-            let Life { odds, prior, twin, crowd, classes, diameter, .. } = life;
-            let numbers = [*odds, *prior, twin.1, crowd.odds, diameter.0, diameter.1];
+        let is_existence_sound = |existence: &Existence| {
+            let Existence { odds, prior, duplicate, crowd, classes, diameter, .. } = existence;
+            let numbers = [*odds, *prior, duplicate.1, crowd.odds, diameter.0, diameter.1];
             numbers.into_iter().chain(classes.iter().map(|(_, count)| *count)).all(f64::is_finite)
         };
-        let is_in_order = self.lives.windows(2).all(|pair| pair[0].id < pair[1].id);
-        self.rates.is_sound() && is_in_order && self.lives.iter().all(is_life_sound) && self.looks.is_sound()
+        let is_in_order = self.existences.windows(2).all(|pair| pair[0].id < pair[1].id);
+        self.rates.is_sound()
+            && is_in_order
+            && self.existences.iter().all(is_existence_sound)
+            && self.field_of_view.is_sound()
     }
 
     /// Becomes what another one is, in the memory that it has.
     pub fn copy_from(&mut self, other: &Self) {
         let Self {
             rates,
-            lives,
+            existences,
             scan,
             measurements,
             stamps,
             tally,
             swept,
             forbidden,
-            looks,
+            field_of_view,
             cuts,
             dropped,
             merged,
-            twins,
+            duplicates,
         } = other;
         self.rates.copy_from(rates);
-        self.lives.clone_from(lives);
+        self.existences.clone_from(existences);
         (self.scan, self.measurements, self.tally, self.swept) = (*scan, *measurements, *tally, *swept);
         self.stamps.clone_from(stamps);
         self.forbidden.clone_from(forbidden);
-        self.looks.copy_from(looks);
+        self.field_of_view.copy_from(field_of_view);
         self.cuts.copy_from(cuts);
         self.dropped.clone_from(dropped);
         self.merged.clone_from(merged);
-        self.twins.clone_from(twins);
+        self.duplicates.clone_from(duplicates);
     }
 
     /// Landmarks that are not known yet, each with the only cloud that has read it, in the order of their identities.
     #[cfg(test)]
     pub fn live(&mut self, ids: &[(u32, u64)]) {
         let prior = self.rates.prior_of_candidate();
-        self.lives.extend(ids.iter().map(|(id, scan)| Life::new(*id, *scan, prior, &Label::default())));
-        self.scan = self.lives.iter().map(|life| life.last).max().unwrap_or(0);
+        self.existences.extend(ids.iter().map(|(id, scan)| Existence::new(*id, *scan, prior, &Label::default())));
+        self.scan = self.existences.iter().map(|existence| existence.last).max().unwrap_or(0);
     }
 
     /// Whether there was no reading without identity so far.
@@ -145,27 +151,27 @@ impl Memory {
     }
 
     /// What is known of a landmark without identity.
-    pub fn life(&self, id: u32) -> Option<&Life> {
-        self.place(id).ok().map(|k| &self.lives[k])
+    pub fn existence(&self, id: u32) -> Option<&Existence> {
+        self.place(id).ok().map(|k| &self.existences[k])
     }
 
     pub(super) fn place(&self, id: u32) -> Result<usize, usize> {
-        self.lives.binary_search_by_key(&id, |life| life.id)
+        self.existences.binary_search_by_key(&id, |existence| existence.id)
     }
 
     /// Whether a feature counts as a landmark.
     pub fn is_landmark(&self, id: u32) -> bool {
-        self.life(id).is_none_or(|life| life.is_confirmed)
+        self.existence(id).is_none_or(|existence| existence.is_confirmed)
     }
 
     /// The probability that a feature is a landmark.
-    pub fn existence(&self, id: u32) -> f64 {
-        self.life(id).map_or(1.0, Life::existence)
+    pub fn existence_probability(&self, id: u32) -> f64 {
+        self.existence(id).map_or(1.0, Existence::existence_probability)
     }
 
     /// The class of a landmark without identity, as its readings say; 0 where it is not known.
     pub fn class(&self, id: u32) -> u32 {
-        self.life(id).map_or(0, Life::class)
+        self.existence(id).map_or(0, Existence::class)
     }
 
     /// Whether it is time to look for landmarks that are one.
@@ -176,7 +182,7 @@ impl Memory {
     /// Whether feature `i`, at `z` in the robot frame, should be read where it is, and is not, nor another one at its
     /// place: that may be the same landmark.
     pub fn is_missed(&self, state: &State, i: usize, z: &Vector2<f64>) -> bool {
-        let is_read = |id: u32| self.life(id).is_some_and(|life| life.last == self.scan);
+        let is_read = |id: u32| self.existence(id).is_some_and(|existence| existence.last == self.scan);
         let x = state.landmarks[i].x;
         let mut near = state.landmarks.iter().filter(|other| (other.x - x).norm_squared() < NEAR_M2);
         is_placed(state, i, z) && !near.any(|other| is_read(other.id))
@@ -196,18 +202,18 @@ impl Memory {
     }
 
     /// Whether a landmark was last read before so many clouds, and so many readings.
-    fn is_older(&self, life: &Life, (scans, measurements): (u64, u64)) -> bool {
-        self.scan - life.last > scans && self.measurements - life.last_measurement > measurements
+    fn is_older(&self, existence: &Existence, (scans, measurements): (u64, u64)) -> bool {
+        self.scan - existence.last > scans && self.measurements - existence.last_measurement > measurements
     }
 
     /// Whether a landmark was read not long ago.
-    pub fn is_young(&self, life: &Life) -> bool {
-        !self.is_older(life, YOUNG)
+    pub fn is_recent(&self, existence: &Existence) -> bool {
+        !self.is_older(existence, RECENTLY_ADDED)
     }
 
     /// How many features of the filter are no landmarks yet.
     pub fn candidates(&self) -> usize {
-        self.lives.iter().filter(|life| !life.is_confirmed).count()
+        self.existences.iter().filter(|existence| !existence.is_confirmed).count()
     }
 
     /// Landmarks last seen at this stamp or later are near their last place.
@@ -226,9 +232,9 @@ impl Memory {
     pub fn weight(&self, id: u32, z: &Vector2<f64>, label: &Label) -> f64 {
         let mut detection = self.rates.detection(z);
         let mut fits = 0.0;
-        if let Some(life) = self.life(id) {
-            detection *= life.existence();
-            fits = life.fits(label, &self.rates);
+        if let Some(existence) = self.existence(id) {
+            detection *= existence.existence_probability();
+            fits = existence.fits(label, &self.rates);
         }
         (detection / (1.0 - detection)).ln() + fits
     }
@@ -238,7 +244,7 @@ impl Memory {
         &mut self,
         state: &State,
         model: &Model,
-        (measurements, doubtful, is_empty): (&[Associated], &[Doubt], bool),
+        (measurements, ambiguous, is_empty): (&[Associated], &[Ambiguity], bool),
         stamp: Stamp,
     ) -> &[u32] {
         self.tally.scans += 1;
@@ -265,7 +271,10 @@ impl Memory {
         }
         let prior = self.rates.prior_of_candidate();
         // What has become of others tells of those that are still open.
-        self.lives.iter_mut().filter(|life| !life.is_confirmed).for_each(|life| life.begin_with(prior));
+        self.existences
+            .iter_mut()
+            .filter(|existence| !existence.is_confirmed)
+            .for_each(|existence| existence.begin_with(prior));
         let mut anchor: Option<(bool, f64, u32)> = None;
         for Associated { subject, measurement, role, .. } in measurements {
             let Subject::Landmark(id) = *subject else { continue };
@@ -277,59 +286,59 @@ impl Memory {
             }
             match (self.place(id), role) {
                 (Err(k), Role::First) => {
-                    let mut life = Life::new(id, self.scan, prior, &measurement.label);
-                    life.last_measurement = self.measurements;
-                    self.lives.insert(k, life);
-                    self.looks.make_room(self.lives.len());
+                    let mut existence = Existence::new(id, self.scan, prior, &measurement.label);
+                    existence.last_measurement = self.measurements;
+                    self.existences.insert(k, existence);
+                    self.field_of_view.make_room(self.existences.len());
                 }
                 (Ok(k), Role::Again) => {
                     let gate = model.gate.associated(2)[0];
                     let by_chance = std::f64::consts::TAU * gate * noise.determinant().max(0.0).sqrt();
-                    let told = self.rates.detection(&z) / (by_chance * self.rates.extraneous_density());
-                    let life = &mut self.lives[k];
-                    life.odds = (life.odds + told.ln().clamp(0.0, MOST_TOLD)).min(2.0 * CONFIRMED);
-                    (life.last, life.last_measurement) = (self.scan, self.measurements);
-                    life.label(&measurement.label);
-                    if life.is_confirmed {
-                        self.cuts.bridge(life.first, self.scan);
+                    let log_ratio = self.rates.detection(&z) / (by_chance * self.rates.extraneous_density());
+                    let existence = &mut self.existences[k];
+                    existence.odds = (existence.odds + log_ratio.ln().clamp(0.0, MAX_LOG_RATIO)).min(2.0 * CONFIRMED);
+                    (existence.last, existence.last_measurement) = (self.scan, self.measurements);
+                    existence.label(&measurement.label);
+                    if existence.is_confirmed {
+                        self.cuts.bridge(existence.first, self.scan);
                     }
-                    if life.odds >= CONFIRMED && !life.is_confirmed {
-                        life.is_confirmed = true;
+                    if existence.odds >= CONFIRMED && !existence.is_confirmed {
+                        existence.is_confirmed = true;
                         self.rates.outcome(1.0);
                         self.tally.confirmed += 1;
                     }
-                    if life.is_confirmed {
+                    if existence.is_confirmed {
                         self.rates.reach(&z);
                     }
                 }
                 _ => {}
             }
-            if let Some(life) = self.life(id).filter(|_| matches!(role, Role::First | Role::Again)) {
-                let nearest = (!life.is_confirmed, z.norm(), id);
+            if let Some(existence) = self.existence(id).filter(|_| matches!(role, Role::First | Role::Again)) {
+                let nearest = (!existence.is_confirmed, z.norm(), id);
                 anchor = anchor.filter(|known| *known <= nearest).or(Some(nearest));
             }
         }
         if let Some((anchor, i)) = anchor.and_then(|(.., id)| Some((id, state.find(id)?))) {
             let reach = (self.rates.farthest(), self.scan);
-            self.looks.add((anchor, place(state, i)), &state.pose, reach);
+            self.field_of_view.add((anchor, place(state, i)), &state.pose, reach);
         }
         self.cuts.note(self.scan, &state.pose.p, again == 0);
-        self.look(state, doubtful);
-        self.compare_neighbours(state, model, (measurements, doubtful));
-        self.count_at_places(state, model, (measurements, doubtful));
+        self.note_visible(state, ambiguous);
+        self.compare_neighbours(state, model, (measurements, ambiguous));
+        self.count_at_places(state, model, (measurements, ambiguous));
         self.drop_hopeless(state)
     }
 
     /// Forgets candidates that are no landmarks, and what the filter does not have any more.
     fn drop_hopeless(&mut self, state: &State) -> &[u32] {
         self.dropped.clear();
-        for life in &self.lives {
-            let is_gone = state.find(life.id).is_none();
-            let is_unlikely = life.odds < life.prior + DROPPED;
-            let is_out = self.is_older(life, PATIENCE) && life.odds < 0.0;
-            let is_hopeless = !life.is_confirmed && (is_unlikely || is_out);
+        for existence in &self.existences {
+            let is_gone = state.find(existence.id).is_none();
+            let is_unlikely = existence.odds < existence.prior + DROPPED;
+            let is_out = self.is_older(existence, PATIENCE) && existence.odds < 0.0;
+            let is_hopeless = !existence.is_confirmed && (is_unlikely || is_out);
             if is_gone || is_hopeless {
-                self.dropped.push(life.id);
+                self.dropped.push(existence.id);
             }
         }
         for k in 0..self.dropped.len() {
@@ -342,16 +351,16 @@ impl Memory {
     /// was expected teaches nothing but how often the sensor looks; how often it reads what is there comes from clouds
     /// with readings.
     fn learn_from_silence(&mut self, state: &State, looked: f64) -> &[u32] {
-        self.twins.clear();
+        self.duplicates.clear();
         self.rates.silence(looked);
         for i in 0..state.landmarks.len() {
             let z = state.in_robot(i);
             let detection = self.rates.detection_in_view(&z);
             if let Ok(k) = self.place(state.landmarks[i].id)
-                && !self.lives[k].is_confirmed
+                && !self.existences[k].is_confirmed
                 && is_placed(state, i, &z)
             {
-                self.lives[k].odds += (1.0 - looked * detection).ln();
+                self.existences[k].odds += (1.0 - looked * detection).ln();
             }
         }
         self.drop_hopeless(state)
@@ -364,18 +373,18 @@ impl Memory {
             if !is_placed(state, i, &z) {
                 return 1.0;
             }
-            let exists = self.life(state.landmarks[i].id).map_or(1.0, Life::existence);
+            let exists = self.existence(state.landmarks[i].id).map_or(1.0, Existence::existence_probability);
             1.0 - exists * self.rates.detection_in_view(&z)
         };
-        (0..state.landmarks.len()).filter(|i| !state.landmarks[*i].is_viewpoint).map(missed).product()
+        (0..state.landmarks.len()).filter(|i| !state.landmarks[*i].is_anchor_point).map(missed).product()
     }
 
-    /// Which features in view were read, and which were missed: not those that are `doubtful`.
-    fn look(&mut self, state: &State, doubtful: &[Doubt]) {
-        let is_doubtful = |id: u32| doubtful.iter().any(|doubt| doubt.landmark == id);
+    /// Which features in view were read, and which were missed: not those that are `ambiguous`.
+    fn note_visible(&mut self, state: &State, ambiguous: &[Ambiguity]) {
+        let is_doubtful = |id: u32| ambiguous.iter().any(|ambiguity| ambiguity.landmark == id);
         for i in 0..state.landmarks.len() {
             let landmark = &state.landmarks[i];
-            if landmark.is_viewpoint {
+            if landmark.is_anchor_point {
                 continue;
             }
             let z = state.in_robot(i);
@@ -390,19 +399,19 @@ impl Memory {
             let detection = self.rates.detection_within_reach(&z);
             match place {
                 Ok(k) => {
-                    let life = &mut self.lives[k];
-                    if life.first == self.scan {
+                    let existence = &mut self.existences[k];
+                    if existence.first == self.scan {
                         continue;
                     }
                     // A candidate counts by the probability that it is there: a sensor that reads each landmark
                     // rarely would drop all before it knew that.
-                    let weight = life.existence();
-                    if !is_read && !life.is_confirmed {
-                        life.odds += (1.0 - detection).ln();
+                    let weight = existence.existence_probability();
+                    if !is_read && !existence.is_confirmed {
+                        existence.odds += (1.0 - detection).ln();
                     }
-                    self.rates.look(&z, is_read, weight);
+                    self.rates.note_visible(&z, is_read, weight);
                 }
-                Err(_) => self.rates.look(&z, is_read, 1.0),
+                Err(_) => self.rates.note_visible(&z, is_read, 1.0),
             }
         }
     }
@@ -410,10 +419,10 @@ impl Memory {
     /// A feature is no more. Of one that was never missed nobody knows what it was: it counts by its odds.
     fn forget(&mut self, id: u32) {
         let Ok(k) = self.place(id) else { return };
-        let life = self.lives.remove(k);
-        self.looks.forget(id);
-        if !life.is_confirmed {
-            self.rates.outcome(life.existence());
+        let existence = self.existences.remove(k);
+        self.field_of_view.forget(id);
+        if !existence.is_confirmed {
+            self.rates.outcome(existence.existence_probability());
             self.tally.dropped += 1;
         }
     }
@@ -421,24 +430,24 @@ impl Memory {
     /// A landmark is known to exist from elsewhere.
     pub fn confirm(&mut self, id: u32) {
         if let Ok(k) = self.place(id) {
-            let life = &mut self.lives[k];
-            (life.is_confirmed, life.odds) = (true, life.odds.max(CONFIRMED));
+            let existence = &mut self.existences[k];
+            (existence.is_confirmed, existence.odds) = (true, existence.odds.max(CONFIRMED));
         }
     }
 
     /// The landmark `gone` is `kept`.
     pub fn merge(&mut self, kept: u32, gone: u32) {
-        let Some(young) = self.life(gone).copied() else { return };
+        let Some(newer) = self.existence(gone).copied() else { return };
         if let Ok(k) = self.place(kept) {
-            let life = &mut self.lives[k];
-            (life.last, life.last_measurement, life.odds) =
-                (young.last, young.last_measurement, life.odds.max(young.odds));
-            life.is_confirmed |= young.is_confirmed;
-            self.cuts.bridge(life.first, life.last);
+            let existence = &mut self.existences[k];
+            (existence.last, existence.last_measurement, existence.odds) =
+                (newer.last, newer.last_measurement, existence.odds.max(newer.odds));
+            existence.is_confirmed |= newer.is_confirmed;
+            self.cuts.bridge(existence.first, existence.last);
         }
         if let Ok(k) = self.place(gone) {
-            self.lives.remove(k);
-            self.looks.merge(kept, gone);
+            self.existences.remove(k);
+            self.field_of_view.merge(kept, gone);
         }
         self.tally.merged += 1;
         self.merged.push((gone, kept));

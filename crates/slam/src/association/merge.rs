@@ -14,12 +14,12 @@
 //! and is none of the young ones.
 
 use crate::association::beam::Pair;
+use crate::association::existence::EXISTS;
+use crate::association::field_of_view::{ViewCell, place};
 use crate::association::identity;
 use crate::association::identity::{
-    Accepted, Acquaintance, CLOSING, Identification, NEAR_M2, PLACED_M2, SURE, WIDE_M2, YOUNG, motion_of_robot,
+    Accepted, Acquaintance, CLOSING, Identification, NEAR_M2, PLACED_M2, RECENTLY_ADDED, SURE, WIDE_M2, motion_of_robot,
 };
-use crate::association::life::EXISTS;
-use crate::association::looks::{ViewCell, place};
 use crate::association::memory::Memory;
 use crate::association::never_read::never_read;
 use crate::association::trial::Trial;
@@ -41,8 +41,8 @@ const TRIED_AT: usize = 2;
 
 /// Buffers, which keep their allocations.
 #[derive(Debug)]
-pub struct MergeRoom {
-    young: Vec<(f64, usize)>,
+pub struct MergeWorkspace {
+    newer: Vec<(f64, usize)>,
     /// How uncertain each feature is beside the robot, m²: asked for each pair.
     spreads: Vec<f64>,
     pub(super) identification: Identification,
@@ -56,10 +56,10 @@ pub struct MergeRoom {
     pub tried: Option<Box<Before>>,
 }
 
-impl Default for MergeRoom {
+impl Default for MergeWorkspace {
     fn default() -> Self {
         Self {
-            young: Vec::new(),
+            newer: Vec::new(),
             spreads: Vec::new(),
             identification: Identification::default(),
             views: Vec::new(),
@@ -116,36 +116,41 @@ impl Acquaintance for Landmarks<'_> {
 pub fn merge(
     state: &mut State,
     (model, memory): (&Model, &mut Memory),
-    room: &mut MergeRoom,
+    workspace: &mut MergeWorkspace,
     gone: &mut Vec<u32>,
 ) -> usize {
     gone.clear();
-    merge_twins(state, (model, memory), room, gone);
+    merge_duplicates(state, (model, memory), workspace, gone);
     if !memory.is_merge_due() {
         return gone.len();
     }
-    sweep(state, (model, memory), room, gone);
-    if room.closes_loops {
-        merge_young(state, (model, memory), room, gone);
+    sweep(state, (model, memory), workspace, gone);
+    if workspace.closes_loops {
+        merge_newer(state, (model, memory), workspace, gone);
     }
     gone.len()
 }
 
 /// Merges young landmarks in view with old ones.
-fn merge_young(state: &mut State, (model, memory): (&Model, &mut Memory), room: &mut MergeRoom, gone: &mut Vec<u32>) {
-    room.collect(state, model, memory);
-    let MergeRoom { identification, tries, views, .. } = room;
+fn merge_newer(
+    state: &mut State,
+    (model, memory): (&Model, &mut Memory),
+    workspace: &mut MergeWorkspace,
+    gone: &mut Vec<u32>,
+) {
+    workspace.collect(state, model, memory);
+    let MergeWorkspace { identification, tries, views, .. } = workspace;
     if identification.is_empty() {
         return;
     }
-    memory.looks.viewpoints(state, memory.scan, views);
+    memory.field_of_view.view_cells(state, memory.scan, views);
     let landmarks = Landmarks(state, memory, views);
     identification.search(&landmarks);
     // On trial only what moves the robot, and is watched: a loop.
     let tried = tries.then(|| identification.accept(&landmarks, TRIED, TRIED_AT)).flatten();
     let tried = tried.filter(|accepted| accepted.is_loop);
     if let Some(accepted) = tried.or_else(|| identification.accept(&landmarks, SURE, CLOSING)) {
-        merge_accepted(state, (model, memory), room, &accepted, gone);
+        merge_accepted(state, (model, memory), workspace, &accepted, gone);
     }
 }
 
@@ -154,23 +159,23 @@ fn merge_young(state: &mut State, (model, memory): (&Model, &mut Memory), room: 
 fn merge_accepted(
     state: &mut State,
     (model, memory): (&Model, &mut Memory),
-    room: &mut MergeRoom,
-    &Accepted { is_loop, said }: &Accepted,
+    workspace: &mut MergeWorkspace,
+    &Accepted { is_loop, total_log_ratio }: &Accepted,
     gone: &mut Vec<u32>,
 ) {
-    let before = (is_loop && room.tries).then(|| (state.clone(), memory.clone()));
-    let accepted = room.identification.accepted();
-    let young = accepted.iter().filter_map(|(young, _)| memory.life(state.landmarks[*young].id));
-    let since = young.map(|life| life.first).min().unwrap_or(0);
-    if !join(state, (model, memory), accepted, &mut room.join, gone) {
+    let before = (is_loop && workspace.tries).then(|| (state.clone(), memory.clone()));
+    let accepted = workspace.identification.accepted();
+    let newer = accepted.iter().filter_map(|(newer, _)| memory.existence(state.landmarks[*newer].id));
+    let since = newer.map(|existence| existence.first).min().unwrap_or(0);
+    if !join(state, (model, memory), accepted, &mut workspace.join, gone) {
         return;
     }
     memory.tally.loops += u64::from(is_loop);
     if let Some((before, remembered)) = before {
         let id = |landmark: usize| before.landmarks[landmark].id;
-        let pairs = accepted.iter().map(|(young, old)| (id(*young), id(*old))).collect();
-        let trial = Trial::new((state, memory), since, said.min(SURE.ln()));
-        room.tried = Some(Box::new(Before { state: before, memory: remembered, pairs, trial }));
+        let pairs = accepted.iter().map(|(newer, old)| (id(*newer), id(*old))).collect();
+        let trial = Trial::new((state, memory), since, total_log_ratio.min(SURE.ln()));
+        workspace.tried = Some(Box::new(Before { state: before, memory: remembered, pairs, trial }));
     }
 }
 
@@ -179,73 +184,78 @@ fn merge_accepted(
 pub fn force_loop(
     state: &mut State,
     (model, memory): (&Model, &mut Memory),
-    room: &mut MergeRoom,
+    workspace: &mut MergeWorkspace,
     pairs: &[(u32, u32)],
     gone: &mut Vec<u32>,
 ) {
-    let landmarks = pairs.iter().filter_map(|(young, old)| Some((state.find(*young)?, state.find(*old)?)));
-    room.identification.set_accepted(landmarks.collect());
-    let accepted = Accepted { is_loop: true, said: TRIED.ln() };
-    merge_accepted(state, (model, memory), room, &accepted, gone);
+    let landmarks = pairs.iter().filter_map(|(newer, old)| Some((state.find(*newer)?, state.find(*old)?)));
+    workspace.identification.set_accepted(landmarks.collect());
+    let accepted = Accepted { is_loop: true, total_log_ratio: TRIED.ln() };
+    merge_accepted(state, (model, memory), workspace, &accepted, gone);
 }
 
-impl MergeRoom {
+impl MergeWorkspace {
     /// The young landmarks in view, and what old ones each of them may be.
     fn collect(&mut self, state: &State, model: &Model, memory: &Memory) {
-        self.young.clear();
+        self.newer.clear();
         self.identification.begin(model.gate.associated(2));
         for (i, landmark) in state.landmarks.iter().enumerate() {
-            let is_young = memory.life(landmark.id).is_some_and(|life| memory.is_young(life));
-            if is_young && memory.existence(landmark.id) >= EXISTS {
-                self.young.push((state.in_robot(i).norm_squared(), i));
+            let is_recent = memory.existence(landmark.id).is_some_and(|existence| memory.is_recent(existence));
+            if is_recent && memory.existence_probability(landmark.id) >= EXISTS {
+                self.newer.push((state.in_robot(i).norm_squared(), i));
             }
         }
         self.spreads.clear();
         self.spreads.extend((0..state.landmarks.len()).map(|i| state.relative_spread(i)));
-        self.young.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        self.newer.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
         let gate = model.gate.associated(2)[1];
         let density = memory.rates.landmark_density();
-        for (_, young) in &self.young {
+        for (_, newer) in &self.newer {
             if self.identification.is_full() {
                 break;
             }
-            let Some(life) = memory.life(state.landmarks[*young].id) else { continue };
-            let StateLandmark { id, x, measurements, .. } = state.landmarks[*young];
-            let spread = self.spreads[*young];
-            let rivals = state.landmarks.iter().enumerate().filter_map(|(old, landmark)| {
+            let Some(existence) = memory.existence(state.landmarks[*newer].id) else { continue };
+            let StateLandmark { id, x, measurements, .. } = state.landmarks[*newer];
+            let spread = self.spreads[*newer];
+            let candidates = state.landmarks.iter().enumerate().filter_map(|(old, landmark)| {
                 let apart = landmark.x - x;
                 // Var(a − b) ≤ 2(Var a + Var b). Asked first: it costs least.
                 if apart.norm_squared() > 2.0 * gate * (spread + self.spreads[old]) {
                     return None;
                 }
-                let was_in_view = memory.life(landmark.id).is_none_or(|other| other.last >= life.first);
+                let was_in_view = memory.existence(landmark.id).is_none_or(|other| other.last >= existence.first);
                 if was_in_view || memory.is_forbidden((id, landmark.id)) {
                     return None;
                 }
-                Some((old, apart, difference(state, (*young, old), (*young, old))))
+                Some((old, apart, difference(state, (*newer, old), (*newer, old))))
             });
             // It is an old one if it is a landmark: a candidate counts by its odds.
-            self.identification.add((*young, measurements), rivals, density / memory.existence(id));
+            self.identification.add((*newer, measurements), candidates, density / memory.existence_probability(id));
         }
     }
 }
 
 /// A young and an old landmark as a pair; `None` outside of the gate.
-pub(super) fn pair(state: &State, model: &Model, (young, old): (usize, usize), density: f64) -> Option<Pair> {
-    let apart = state.landmarks[old].x - state.landmarks[young].x;
-    let covariance = difference(state, (young, old), (young, old));
-    let measurements = state.landmarks[young].measurements;
+pub(super) fn pair(state: &State, model: &Model, (newer, old): (usize, usize), density: f64) -> Option<Pair> {
+    let apart = state.landmarks[old].x - state.landmarks[newer].x;
+    let covariance = difference(state, (newer, old), (newer, old));
+    let measurements = state.landmarks[newer].measurements;
     identity::pair(old, (apart, covariance), measurements, (density, model.gate.associated(2)))
 }
 
 /// Makes one landmark of those that are at one place and are never read together. Where their difference is larger
 /// than their covariance has it, the one with fewer readings was made of outliers, and is dropped.
-fn merge_twins(state: &mut State, (model, memory): (&Model, &mut Memory), room: &mut MergeRoom, gone: &mut Vec<u32>) {
-    for k in 0..memory.twins.len() {
-        let (weaker, stronger) = memory.twins[k];
+fn merge_duplicates(
+    state: &mut State,
+    (model, memory): (&Model, &mut Memory),
+    workspace: &mut MergeWorkspace,
+    gone: &mut Vec<u32>,
+) {
+    for k in 0..memory.duplicates.len() {
+        let (weaker, stronger) = memory.duplicates[k];
         let (Some(weak), Some(strong)) = (state.find(weaker), state.find(stronger)) else { continue };
         let is_within = pair(state, model, (weak, strong), 1.0).is_some();
-        if !(is_within && join(state, (model, memory), &[(weak, strong)], &mut room.join, gone)) {
+        if !(is_within && join(state, (model, memory), &[(weak, strong)], &mut workspace.join, gone)) {
             state.swap_remove(weak);
             memory.merge(stronger, weaker);
             gone.push(weaker);
@@ -255,22 +265,27 @@ fn merge_twins(state: &mut State, (model, memory): (&Model, &mut Memory), room: 
 
 /// Merges landmarks that are at the same place, whenever they were seen: those that a closed loop has brought
 /// together. Looks at a few in each call.
-fn sweep(state: &mut State, (model, memory): (&Model, &mut Memory), room: &mut MergeRoom, gone: &mut Vec<u32>) {
+fn sweep(
+    state: &mut State,
+    (model, memory): (&Model, &mut Memory),
+    workspace: &mut MergeWorkspace,
+    gone: &mut Vec<u32>,
+) {
     let density = memory.rates.landmark_density();
     let reach = 4.0 * model.gate.associated(2)[0] * PLACED_M2;
     for _ in 0..SWEPT.min(state.landmarks.len()) {
         memory.swept = if memory.swept + 1 < state.landmarks.len() { memory.swept + 1 } else { 0 };
-        let young = memory.swept;
-        let Some(life) = memory.life(state.landmarks[young].id).copied() else { continue };
-        let x = state.landmarks[young].x;
+        let newer = memory.swept;
+        let Some(existence) = memory.existence(state.landmarks[newer].id).copied() else { continue };
+        let x = state.landmarks[newer].x;
         let is_near = |(_, other): &(usize, &StateLandmark)| (other.x - x).norm_squared() < reach;
         let old = state.landmarks.iter().enumerate().filter(is_near);
-        let old = old.filter(|(_, other)| memory.life(other.id).is_some_and(|other| other.last < life.first));
-        let pairs = old.filter_map(|(old, _)| pair(state, model, (young, old), density));
+        let old = old.filter(|(_, other)| memory.existence(other.id).is_some_and(|other| other.last < existence.first));
+        let pairs = old.filter_map(|(old, _)| pair(state, model, (newer, old), density));
         let placed = pairs.filter(|pair| pair.covariance.trace() < PLACED_M2);
         let best = placed.max_by(|a, b| a.alone.total_cmp(&b.alone));
         if let Some(best) = best.filter(|best| best.alone > SURE.ln()) {
-            join(state, (model, memory), &[(young, best.target)], &mut room.join, gone);
+            join(state, (model, memory), &[(newer, best.target)], &mut workspace.join, gone);
         }
     }
 }
@@ -281,13 +296,13 @@ fn join(
     state: &mut State,
     (model, memory): (&Model, &mut Memory),
     pairs: &[(usize, usize)],
-    room: &mut JoinRoom,
+    workspace: &mut JoinRoom,
     gone: &mut Vec<u32>,
 ) -> bool {
     let first = gone.len();
-    let JoinRoom { work, members, moved_by } = room;
+    let JoinRoom { work, members, moved_by } = workspace;
     moved_by.clear();
-    let is_wide = |(young, old): &(usize, usize)| difference(state, (*young, *old), (*young, *old)).trace() > WIDE_M2;
+    let is_wide = |(newer, old): &(usize, usize)| difference(state, (*newer, *old), (*newer, *old)).trace() > WIDE_M2;
     if state.coordinates == Coordinates::Invariant
         && pairs.iter().any(is_wide)
         && let Some(motion) = motion_of(state, pairs)
@@ -301,13 +316,13 @@ fn join(
         move_back(state, moved_by, &model.filter, work);
         return false;
     }
-    for (young, old) in pairs {
-        let young = state.landmarks[*young];
+    for (newer, old) in pairs {
+        let newer = state.landmarks[*newer];
         let landmark = &mut state.landmarks[*old];
-        landmark.last_seen = landmark.last_seen.max(young.last_seen);
-        landmark.measurements = landmark.measurements.saturating_add(young.measurements);
-        memory.merge(landmark.id, young.id);
-        gone.push(young.id);
+        landmark.last_seen = landmark.last_seen.max(newer.last_seen);
+        landmark.measurements = landmark.measurements.saturating_add(newer.measurements);
+        memory.merge(landmark.id, newer.id);
+        gone.push(newer.id);
     }
     for id in &gone[first..] {
         if let Some(i) = state.find(*id) {
@@ -319,10 +334,10 @@ fn join(
 
 /// The motion of the robot in the map that brings young landmarks to old ones.
 fn motion_of(state: &State, pairs: &[(usize, usize)]) -> Option<Se2> {
-    let mut places = [(0.0, Vector2::zeros(), Vector2::zeros()); YOUNG];
-    let places = &mut places[..pairs.len().min(YOUNG)];
-    for (place, (young, old)) in places.iter_mut().zip(pairs) {
-        *place = (state.in_robot(*young).norm(), state.landmarks[*young].x, state.landmarks[*old].x);
+    let mut places = [(0.0, Vector2::zeros(), Vector2::zeros()); RECENTLY_ADDED];
+    let places = &mut places[..pairs.len().min(RECENTLY_ADDED)];
+    for (place, (newer, old)) in places.iter_mut().zip(pairs) {
+        *place = (state.in_robot(*newer).norm(), state.landmarks[*newer].x, state.landmarks[*old].x);
     }
     places.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
     motion_of_robot(places)
@@ -334,7 +349,8 @@ fn absence(state: &State, memory: &Memory, pairs: &[(usize, usize)], motion: &Se
     let recent = memory.recent();
     let mut sum = 0.0;
     for (k, landmark) in state.landmarks.iter().enumerate() {
-        if landmark.last_seen >= recent || memory.life(landmark.id).is_none_or(|life| !life.is_confirmed) {
+        if landmark.last_seen >= recent || memory.existence(landmark.id).is_none_or(|existence| !existence.is_confirmed)
+        {
             continue;
         }
         let z = robot.transform_back(&landmark.x);
@@ -359,17 +375,18 @@ fn novelty(state: &State, memory: &Memory, (views, pairs): (&[ViewCell], &[(usiz
     let (recent, reach) = (memory.recent(), memory.rates.farthest());
     let mut sum = 0.0;
     for (k, landmark) in state.landmarks.iter().enumerate().filter(|(_, landmark)| landmark.last_seen >= recent) {
-        let Some(life) = memory.life(landmark.id) else { continue };
-        if pairs.iter().any(|(young, _)| *young == k) || state.in_robot(k).norm() > reach {
+        let Some(existence) = memory.existence(landmark.id) else { continue };
+        if pairs.iter().any(|(newer, _)| *newer == k) || state.in_robot(k).norm() > reach {
             continue;
         }
         let x = motion.transform(&place(state, k));
         // It may be an old one that is near.
         let is_near = |other: &StateLandmark| (other.x - x).norm_squared() < NEAR_M2;
-        let is_old = |other: &StateLandmark| memory.life(other.id).is_none_or(|other| other.last < life.first);
+        let is_old =
+            |other: &StateLandmark| memory.existence(other.id).is_none_or(|other| other.last < existence.first);
         if !state.landmarks.iter().any(|other| is_near(other) && is_old(other)) {
-            let before = views.iter().filter(|view| view.last < life.first);
-            sum += never_read(memory, before, &x, memory.existence(landmark.id));
+            let before = views.iter().filter(|view| view.last < existence.first);
+            sum += never_read(memory, before, &x, memory.existence_probability(landmark.id));
         }
     }
     sum

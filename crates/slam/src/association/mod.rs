@@ -6,19 +6,20 @@
 //! - [`memory`]: what begins anew is a candidate until it was seen often enough beside how often it was missed; the
 //!   rates of detections and of clutter are learned ([`rates`]).
 //! - [`merge`]: landmarks that turn out to be one become one, many at once; so loops are closed.
-//! - [`twins`]: how many landmarks there are at one place, by how many are read at once.
-//! - [`looks`]: from where the sensor has looked: a loop that brings a new landmark there, where none was, is wrong.
+//! - [`duplicates`]: how many landmarks there are at one place, by how many are read at once.
+//! - [`field_of_view`]: from where the sensor has looked: a loop that brings a new landmark there, where none was, is wrong.
 //! - [`cuts`]: where the map hangs together by odometry alone.
-//! - [`account`]: what clouds make of the landmarks, if the robot has slipped and if it has not.
+//! - [`evidence_tally`]: what clouds make of the landmarks, if the robot has slipped and if it has not.
 //! - [`trial`]: whether a loop that was closed turns out right.
 
-pub mod account;
 pub mod beam;
 pub mod cuts;
+pub mod duplicates;
+pub mod evidence_tally;
+pub mod existence;
+pub mod field_of_view;
 pub mod identity;
 pub mod joint;
-pub mod life;
-pub mod looks;
 pub mod memory;
 pub mod merge;
 pub mod never_read;
@@ -27,4 +28,3 @@ pub mod rates;
 mod rules_tests;
 pub mod tally;
 pub mod trial;
-pub mod twins;

@@ -30,7 +30,8 @@ const LOOKED: (f64, f64) = (1.0, 2.0);
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Rates {
     /// Expected, and read, by bearing and octave of the distance.
-    looks: Vec<[f64; 2]>,
+    #[serde(rename = "looks")]
+    field_of_view: Vec<[f64; 2]>,
     /// Readings by bearing.
     sectors: [f64; SECTORS],
     /// The greatest distance of readings of landmarks by bearing, m; before one is believed, of all readings.
@@ -65,7 +66,7 @@ pub struct Rates {
 impl Default for Rates {
     fn default() -> Self {
         Self {
-            looks: vec![[0.0; 2]; SECTORS * OCTAVES],
+            field_of_view: vec![[0.0; 2]; SECTORS * OCTAVES],
             sectors: [0.0; SECTORS],
             reach: [0.0; SECTORS],
             is_reached: false,
@@ -121,28 +122,29 @@ fn bin_of(sector: usize, distance: f64) -> usize {
 impl Rates {
     /// Becomes what others are, in the memory that it has.
     pub fn copy_from(&mut self, other: &Self) {
-        let mut looks = std::mem::take(&mut self.looks);
-        looks.clone_from(&other.looks);
-        *self = Self { looks, ..*other };
+        let mut field_of_view = std::mem::take(&mut self.field_of_view);
+        field_of_view.clone_from(&other.field_of_view);
+        *self = Self { field_of_view, ..*other };
     }
 
     /// Whether it can be gone on with: as many bins as there are, and counts.
     pub fn is_sound(&self) -> bool {
-        let Self { looks, sectors, reach, square, looked, innovation, scans, extraneous, matched, .. } = self;
+        let Self { field_of_view, sectors, reach, square, looked, innovation, scans, extraneous, matched, .. } = self;
         let Self { seen, outcomes, classes, diameters, .. } = self;
-        let counts = looks.iter().flatten().chain(sectors).chain(square).chain(looked).chain(outcomes).chain(diameters);
+        let counts =
+            field_of_view.iter().flatten().chain(sectors).chain(square).chain(looked).chain(outcomes).chain(diameters);
         let counts = counts
             .chain(innovation)
             .chain(reach)
             .chain(seen)
             .chain([scans, extraneous, matched])
             .chain(classes.iter().map(|(_, count)| count));
-        looks.len() == SECTORS * OCTAVES && counts.into_iter().all(|count| count.is_finite() && *count >= 0.0)
+        field_of_view.len() == SECTORS * OCTAVES && counts.into_iter().all(|count| count.is_finite() && *count >= 0.0)
     }
 
     /// A cloud with so many readings of known landmarks and so many of others.
     pub fn scan(&mut self, matched: usize, extraneous: usize) {
-        self.looks.iter_mut().flatten().for_each(|x| *x *= FADE);
+        self.field_of_view.iter_mut().flatten().for_each(|x| *x *= FADE);
         self.sectors
             .iter_mut()
             .chain(&mut self.square)
@@ -216,10 +218,10 @@ impl Rates {
     }
 
     /// A landmark at `z` in the robot frame was read, or not; `weight` is the probability that it is there.
-    pub fn look(&mut self, z: &Vector2<f64>, is_read: bool, weight: f64) {
-        let look = &mut self.looks[bin(z)];
-        look[0] += weight;
-        look[1] += if is_read { weight } else { 0.0 };
+    pub fn note_visible(&mut self, z: &Vector2<f64>, is_read: bool, weight: f64) {
+        let note_visible = &mut self.field_of_view[bin(z)];
+        note_visible[0] += weight;
+        note_visible[1] += if is_read { weight } else { 0.0 };
     }
 
     /// What has become of a candidate: the probability that it is a landmark.
@@ -234,7 +236,7 @@ impl Rates {
     }
 
     fn detection_at(&self, sector: usize, distance: f64) -> f64 {
-        let [expected, read] = self.looks[bin_of(sector, distance)];
+        let [expected, read] = self.field_of_view[bin_of(sector, distance)];
         ((read + PRIOR) / (expected + 2.0 * PRIOR)).clamp(SURE.0, SURE.1)
     }
 

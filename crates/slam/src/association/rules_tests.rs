@@ -5,7 +5,7 @@ use super::identity::Acquaintance;
 use super::identity::Identification;
 use super::joint::{self, JointWorkspace};
 use super::memory::Memory;
-use super::merge::{Landmarks, MergeRoom, force_loop, pair};
+use super::merge::{Landmarks, MergeWorkspace, force_loop, pair};
 use super::trial::Trial;
 use crate::associated::Associated;
 use crate::associated::Role;
@@ -44,10 +44,10 @@ fn state(robot_std: f64, landmarks: &[([f64; 2], f64)]) -> State {
             measurements: 5,
             wanted: Stamp::default(),
             is_mapped: false,
-            is_viewpoint: false,
-            is_begun: false,
-            misfits: 0,
-            misfit_since: Stamp::MIN,
+            is_anchor_point: false,
+            is_inherited: false,
+            outliers: 0,
+            outliers_since: Stamp::MIN,
         };
         state.append(landmark, &Matrix2x3::zeros(), &(Matrix2::identity() * (std * std)));
     }
@@ -71,10 +71,10 @@ fn is_used_with(memory: &Memory, std: f64, off: f64) -> bool {
     let (model, _) = model();
     let state = state(0.0, &[([4.0, 0.0], std)]);
     let measurement = Measurement::new(None, [4.0 + off, 0.0]);
-    let mut room = JointWorkspace::default();
-    room.measurements.push(model.sensors.read(MeasurementKind::RelativePosition, &measurement).unwrap());
+    let mut workspace = JointWorkspace::default();
+    workspace.measurements.push(model.sensors.read(MeasurementKind::RelativePosition, &measurement).unwrap());
     let (mut candidates, mut newcomers, mut refused) = (Vec::new(), Vec::new(), Counts::default());
-    joint::associate(&state, (&model, memory), &mut room, &mut candidates, &mut newcomers, &mut refused);
+    joint::associate(&state, (&model, memory), &mut workspace, &mut candidates, &mut newcomers, &mut refused);
     candidates.iter().any(|candidate| candidate.subject == Subject::Landmark(0))
 }
 
@@ -107,7 +107,7 @@ fn a_candidate_needs_a_surer_measurement_than_a_landmark() {
         memory
     };
     let (mut likely, unlikely) = (candidate(50, 0), candidate(1, 3));
-    assert!(likely.existence(0) > 0.9);
+    assert!(likely.existence_probability(0) > 0.9);
     let odds = |far: f64, near: f64| (0.5 * (far * far - near * near)).exp();
     let of_candidate = farthest(&likely);
     likely.confirm(0);
@@ -115,7 +115,11 @@ fn a_candidate_needs_a_surer_measurement_than_a_landmark() {
     assert!((15.0..50.0).contains(&odds(of_landmark, of_candidate)), "{of_landmark} σ and {of_candidate} σ");
     // Where few are landmarks, each reading is needed, and has to be likelier of it than of none.
     let by_existence = odds(of_landmark, farthest(&unlikely));
-    assert!(unlikely.existence(0) < 0.45 && by_existence < 10.0, "{} {by_existence}", unlikely.existence(0));
+    assert!(
+        unlikely.existence_probability(0) < 0.45 && by_existence < 10.0,
+        "{} {by_existence}",
+        unlikely.existence_probability(0)
+    );
 }
 
 /// Where most readings are false, one of a landmark has to be surer, by 20 to one for each part of them.
@@ -141,42 +145,43 @@ fn a_landmark_needs_a_surer_measurement_where_most_of_them_are_false() {
 }
 
 /// A room in which three young features are of three old ones, each with these odds beside the others of its item.
-fn room(told: [f64; 3], shares: [f64; 3]) -> Identification {
-    let mut room = Identification::default();
+fn workspace(log_ratio: [f64; 3], shares: [f64; 3]) -> Identification {
+    let mut workspace = Identification::default();
     for k in 0..3 {
         let covariance = Matrix3::from_diagonal(&[4.0, 4.0, 0.0].into());
-        room.pairs.push(Pair::new(3 + k, (Vector3::zeros(), covariance), 2, 6.0).unwrap());
-        room.ends.push((k, 3 + k));
-        room.items.push(Item { first: k, last: k + 1, is_clear: false });
+        workspace.pairs.push(Pair::new(3 + k, (Vector3::zeros(), covariance), 2, 6.0).unwrap());
+        workspace.ends.push((k, 3 + k));
+        workspace.items.push(Item { first: k, last: k + 1, is_clear: false });
     }
-    room.beam.best = vec![0, 1, 2];
-    room.beam.told = told.to_vec();
-    room.beam.shares = shares.to_vec();
-    room.beam.evidence = told.iter().sum();
-    room
+    workspace.beam.best = vec![0, 1, 2];
+    workspace.beam.log_ratio = log_ratio.to_vec();
+    workspace.beam.shares = shares.to_vec();
+    workspace.beam.evidence = log_ratio.iter().sum();
+    workspace
 }
 
 /// Three young features, and three old ones at these places.
-fn young_and_old(old: [[f64; 2]; 3]) -> State {
-    let young = [[5.0, 0.0], [5.0, 4.0], [9.0, 2.0]];
-    let landmarks: Vec<_> = young.into_iter().chain(old).map(|x| (x, 0.05)).collect();
+fn recent_and_old(old: [[f64; 2]; 3]) -> State {
+    let recent = [[5.0, 0.0], [5.0, 4.0], [9.0, 2.0]];
+    let landmarks: Vec<_> = recent.into_iter().chain(old).map(|x| (x, 0.05)).collect();
     state(0.0, &landmarks)
 }
 
 #[test]
 fn a_loop_is_believed_by_the_places_that_it_joins() {
-    let apart = young_and_old([[5.0, 1.0], [5.0, 5.0], [9.0, 3.0]]);
+    let apart = recent_and_old([[5.0, 1.0], [5.0, 5.0], [9.0, 3.0]]);
     let memory = memory();
-    let closes =
-        |state: &State, mut room: Identification| room.accept(&Landmarks(state, &memory, &[]), 3000.0, 3).is_some();
-    let (told, sure) = ([3.0, 3.0, 3.0], [1.0; 3]);
-    assert!(closes(&apart, room(told, sure)));
+    let closes = |state: &State, mut workspace: Identification| {
+        workspace.accept(&Landmarks(state, &memory, &[]), 3000.0, 3).is_some()
+    };
+    let (log_ratio, sure) = ([3.0, 3.0, 3.0], [1.0; 3]);
+    assert!(closes(&apart, workspace(log_ratio, sure)));
     // Two of three at one place are no third place, and tell no more than one.
-    assert!(!closes(&young_and_old([[5.0, 1.0], [5.0, 5.0], [5.5, 5.0]]), room(told, sure)));
+    assert!(!closes(&recent_and_old([[5.0, 1.0], [5.0, 5.0], [5.5, 5.0]]), workspace(log_ratio, sure)));
     // What is said by a pair that is not merged does not speak for those that are.
-    assert!(!closes(&apart, room(told, [1.0, 1.0, 0.6])));
+    assert!(!closes(&apart, workspace(log_ratio, [1.0, 1.0, 0.6])));
     // Nor are many places enough where they say too little.
-    assert!(!closes(&apart, room([2.0, 2.0, 2.0], sure)));
+    assert!(!closes(&apart, workspace([2.0, 2.0, 2.0], sure)));
 }
 
 #[test]
@@ -216,9 +221,9 @@ fn moved_by_a_loop(turn: f64) -> (f64, f64) {
     for (id, x) in known.iter().enumerate() {
         state.append(StateLandmark { id: 3 + id as u32, x: back.transform(x), ..landmark }, &Matrix2x3::zeros(), &own);
     }
-    let (mut room, mut gone) = (MergeRoom::default(), Vec::new());
+    let (mut workspace, mut gone) = (MergeWorkspace::default(), Vec::new());
     let pairs = [(3, 0), (4, 1), (5, 2)];
-    force_loop(&mut state, (&model, &mut Memory::default()), &mut room, &pairs, &mut gone);
+    force_loop(&mut state, (&model, &mut Memory::default()), &mut workspace, &pairs, &mut gone);
     assert_eq!((gone.len(), state.landmarks.len()), (3, 3));
     assert!((state.pose.theta - turn).abs() < 0.02, "{}", state.pose.theta);
     let off = known.iter().enumerate().map(|(id, x)| (state.landmarks[state.find(id as u32).unwrap()].x - x).norm());
@@ -238,30 +243,30 @@ fn a_loop_that_turns_the_robot_leaves_the_map_where_it_is_known() {
 }
 
 /// A sensor that reads nearly all has looked from the origin once, and has read a landmark at (5, 0).
-fn memory_of_a_look() -> Memory {
+fn memory_of_a_cell() -> Memory {
     let mut memory = memory();
     let z = [[5.0, 0.0], [5.0, 4.0], [8.0, 3.0]].map(Vector2::from);
     (0..50).flat_map(|_| z).for_each(|z| {
         memory.rates.reach(&z);
-        memory.rates.look(&z, true, 1.0);
+        memory.rates.note_visible(&z, true, 1.0);
     });
-    memory.looks.add((0, Vector2::new(5.0, 0.0)), &Se2::identity(), (10.0, 1));
+    memory.field_of_view.add((0, Vector2::new(5.0, 0.0)), &Se2::identity(), (10.0, 1));
     memory
 }
 
 /// Two landmarks were read before at (5, 0) and (5, 4) from the origin; two that are read now are these, or those of a
 /// place beside, with a third one at `third`.
 fn likelihood_of_a_third(third: [f64; 2]) -> f64 {
-    let mut memory = memory_of_a_look();
+    let mut memory = memory_of_a_cell();
     let old = [[5.0, 0.0], [5.0, 4.0]];
-    let young = [[25.0, 0.0], [25.0, 4.0], [20.0 + third[0], third[1]]];
-    let all: Vec<_> = old.into_iter().chain(young).map(|x| (x, 0.05)).collect();
+    let recent = [[25.0, 0.0], [25.0, 4.0], [20.0 + third[0], third[1]]];
+    let all: Vec<_> = old.into_iter().chain(recent).map(|x| (x, 0.05)).collect();
     let mut state = state(0.0, &all);
     memory.live(&[(0, 1), (1, 1), (2, 60), (3, 60), (4, 60)]);
     state.pose = Se2::new(20.0, 0.0, 0.0);
     (2..5).for_each(|i| state.landmarks[i].last_seen = Stamp::from_secs(1.0));
     let mut views = Vec::new();
-    memory.looks.viewpoints(&state, memory.scan, &mut views);
+    memory.field_of_view.view_cells(&state, memory.scan, &mut views);
     Landmarks(&state, &memory, &views).absence(&[(2, 0), (3, 1)])
 }
 
@@ -278,7 +283,7 @@ fn a_landmark_that_is_new_where_the_sensor_has_looked_speaks_against_a_loop() {
 fn a_landmark_that_is_begun_where_the_sensor_has_looked_speaks_against_a_loop_that_was_closed() {
     let (model, _) = model();
     let evidence = |place: [f64; 2]| {
-        let mut memory = memory_of_a_look();
+        let mut memory = memory_of_a_cell();
         memory.live(&[(0, 1), (1, 60)]);
         // As many landmarks as stand within a metre or two of each other.
         memory.rates.scan(200, 0);
@@ -296,12 +301,12 @@ fn a_landmark_that_is_begun_where_the_sensor_has_looked_speaks_against_a_loop_th
 fn what_has_become_of_others_tells_of_a_candidate_that_is_as_old() {
     let mut memory = memory();
     memory.live(&[(0, 1)]);
-    let before = memory.existence(0);
+    let before = memory.existence_probability(0);
     (0..50).for_each(|_| memory.rates.outcome(1.0));
     let (model, _) = model();
     let state = state(0.0, &[([50.0, 0.0], 0.05)]);
     memory.learn(&state, &model, (&[], &[], false), Stamp::from_secs(1.0));
-    assert!(before < 0.6 && memory.existence(0) > 0.9, "{before} {}", memory.existence(0));
+    assert!(before < 0.6 && memory.existence_probability(0) > 0.9, "{before} {}", memory.existence_probability(0));
 }
 
 /// Three features at one place, of which these are read in each cloud: what is to be merged, and after how many clouds.
@@ -312,7 +317,7 @@ fn merged_at_one_place(read: &[&[u32]]) -> Option<(usize, (u32, u32))> {
     state.landmarks[1].measurements = 2;
     let mut memory = memory();
     // The sensor reads nearly all.
-    (0..50).for_each(|_| memory.rates.look(&Vector2::from(places[0]), true, 1.0));
+    (0..50).for_each(|_| memory.rates.note_visible(&Vector2::from(places[0]), true, 1.0));
     memory.live(&[(0, 1), (1, 2), (2, 3)]);
     (0..3).for_each(|id| memory.confirm(id));
     read.iter().enumerate().find_map(|(k, ids)| {
@@ -323,7 +328,7 @@ fn merged_at_one_place(read: &[&[u32]]) -> Option<(usize, (u32, u32))> {
         };
         let checked_measurements: Vec<_> = ids.iter().map(of).collect();
         memory.learn(&state, &model, (&checked_measurements, &[], false), Stamp::from_secs(1.0 + k as f64));
-        memory.twins.first().map(|pair| (k, *pair))
+        memory.duplicates.first().map(|pair| (k, *pair))
     })
 }
 

@@ -19,9 +19,9 @@
 //! before the loop, beside their ν degrees of freedom. It is the logarithm of how much likelier they are with another
 //! variance, the most likely one.
 
-use crate::associated::Doubt;
+use crate::associated::Ambiguity;
+use crate::association::field_of_view::{FieldOfView, ViewCell, place};
 use crate::association::identity::{NEAR_M2, PLACED_M2};
-use crate::association::looks::{Looks, ViewCell, place};
 use crate::association::memory::Memory;
 use crate::association::never_read::never_read;
 use crate::model::Model;
@@ -36,7 +36,7 @@ const SCANS: u32 = 60;
 const DECIDED: f64 = 4.0;
 /// What a landmark that is read tells at most: landmarks stand in rows and grids. And what the innovations tell: a
 /// right loop leaves some, too, by what was linearized where the robot was not.
-pub(super) const MOST_TOLD: f64 = 2.3;
+pub(super) const MAX_LOG_RATIO: f64 = 2.3;
 /// What one that is missed tells at most, in all clouds together: something may stand in the way, for long.
 pub(super) const MOST_MISSED: f64 = 4.0;
 /// A landmark that was begun since may be an old one within the area in which there are so many.
@@ -48,13 +48,13 @@ const IN_VIEW: f64 = 0.5;
 /// gate, a squared distance of two numbers.
 pub(super) fn read((state, memory): (&State, &Memory), gate: f64, i: usize) -> f64 {
     let by_chance = std::f64::consts::PI * gate * state.relative_covariance(i).determinant().max(0.0).sqrt();
-    let told = memory.rates.detection(&state.in_robot(i)) / (by_chance * memory.rates.landmark_density());
-    told.ln().clamp(0.0, MOST_TOLD)
+    let log_ratio = memory.rates.detection(&state.in_robot(i)) / (by_chance * memory.rates.landmark_density());
+    log_ratio.ln().clamp(0.0, MAX_LOG_RATIO)
 }
 
 /// What the sum of squared innovations, in units of the usual one, tells against what was matched.
 pub(super) fn excess(nis: f64, dof: f64) -> f64 {
-    if nis > dof && dof > 0.0 { (0.5 * (nis - dof - dof * (nis / dof).ln())).min(MOST_TOLD) } else { 0.0 }
+    if nis > dof && dof > 0.0 { (0.5 * (nis - dof - dof * (nis / dof).ln())).min(MAX_LOG_RATIO) } else { 0.0 }
 }
 
 /// What is known of a loop since it was closed.
@@ -73,7 +73,7 @@ pub enum Verdict {
 struct Watched {
     id: u32,
     /// What it has told.
-    told: f64,
+    log_ratio: f64,
     is_read: bool,
 }
 
@@ -81,14 +81,14 @@ struct Watched {
 #[derive(Clone, Debug)]
 pub struct Trial {
     /// What spoke for the loop when it was closed: the logarithm of its odds.
-    said: f64,
+    total_log_ratio: f64,
     watched: Vec<Watched>,
     /// Landmarks that were begun since.
     newcomers: Vec<Watched>,
     /// The first cloud of what the loop has brought together with what was before.
     since: u64,
     /// From where the sensor had looked before that.
-    looks: Looks,
+    field_of_view: FieldOfView,
     views: Vec<ViewCell>,
     /// Mean squared innovation by degree of freedom before.
     usual: f64,
@@ -100,17 +100,18 @@ pub struct Trial {
 
 impl Trial {
     /// Of a loop that was just closed: the landmarks of `state` that were last read before the cloud `since`, without
-    /// those that have closed it. `said` is the logarithm of the odds at which it was closed.
-    pub fn new((state, memory): (&State, &Memory), since: u64, said: f64) -> Self {
-        let is_old = |id: u32| memory.life(id).is_some_and(|life| life.is_confirmed && life.last < since);
+    /// those that have closed it. `total_log_ratio` is the logarithm of the odds at which it was closed.
+    pub fn new((state, memory): (&State, &Memory), since: u64, total_log_ratio: f64) -> Self {
+        let is_old =
+            |id: u32| memory.existence(id).is_some_and(|existence| existence.is_confirmed && existence.last < since);
         let old = state.landmarks.iter().filter(|landmark| is_old(landmark.id));
-        let watched = old.map(|landmark| Watched { id: landmark.id, told: 0.0, is_read: false }).collect();
+        let watched = old.map(|landmark| Watched { id: landmark.id, log_ratio: 0.0, is_read: false }).collect();
         Self {
-            said,
+            total_log_ratio,
             watched,
             newcomers: Vec::new(),
             since,
-            looks: memory.looks.before(since),
+            field_of_view: memory.field_of_view.before(since),
             views: Vec::new(),
             usual: memory.rates.innovation(),
             nis: 0.0,
@@ -125,7 +126,7 @@ impl Trial {
         &mut self,
         (state, memory): (&State, &Memory),
         model: &Model,
-        doubtful: &[Doubt],
+        ambiguous: &[Ambiguity],
         (nis, dof): (f64, usize),
     ) {
         self.scans += 1;
@@ -134,16 +135,16 @@ impl Trial {
         self.note_newcomers(state, memory);
         let gate = model.gate.associated(2)[0];
         for watched in self.watched.iter_mut().filter(|watched| !watched.is_read) {
-            let (Some(i), Some(life)) = (state.find(watched.id), memory.life(watched.id)) else { continue };
+            let (Some(i), Some(existence)) = (state.find(watched.id), memory.existence(watched.id)) else { continue };
             let z = state.in_robot(i);
-            if life.last == memory.scan {
+            if existence.last == memory.scan {
                 watched.is_read = true;
-                watched.told += read((state, memory), gate, i);
+                watched.log_ratio += read((state, memory), gate, i);
             } else if memory.rates.least_detection(&z, 2.0 * state.relative_spread(i).max(0.0).sqrt()) > IN_VIEW
                 && memory.is_missed(state, i, &z)
-                && !doubtful.iter().any(|doubt| doubt.landmark == watched.id)
+                && !ambiguous.iter().any(|ambiguity| ambiguity.landmark == watched.id)
             {
-                watched.told = (watched.told + (1.0 - memory.rates.detection(&z)).ln()).max(-MOST_MISSED);
+                watched.log_ratio = (watched.log_ratio + (1.0 - memory.rates.detection(&z)).ln()).max(-MOST_MISSED);
             }
         }
     }
@@ -151,46 +152,49 @@ impl Trial {
     /// Takes in that landmarks were read in the last cloud where none was before.
     fn note_newcomers(&mut self, state: &State, memory: &Memory) {
         self.newcomers.retain(|new| state.find(new.id).is_some());
-        self.looks.viewpoints(state, self.since, &mut self.views);
+        self.field_of_view.view_cells(state, self.since, &mut self.views);
         let beside = (BESIDE / memory.rates.landmark_density()).max(NEAR_M2);
         for (i, landmark) in state.landmarks.iter().enumerate() {
-            let Some(life) = memory.life(landmark.id).filter(|life| life.first >= self.since) else { continue };
-            if life.last != memory.scan {
+            let Some(existence) = memory.existence(landmark.id).filter(|existence| existence.first >= self.since)
+            else {
+                continue;
+            };
+            if existence.last != memory.scan {
                 continue;
             }
             let x = place(state, i);
             let is_near = |other: usize| (place(state, other) - x).norm_squared() < beside;
-            let is_old = |id: u32| memory.life(id).is_none_or(|life| life.first < self.since);
+            let is_old = |id: u32| memory.existence(id).is_none_or(|existence| existence.first < self.since);
             let is_known = state.landmarks.iter().enumerate().any(|(k, other)| is_near(k) && is_old(other.id));
-            let exists = memory.existence(landmark.id);
+            let exists = memory.existence_probability(landmark.id);
             // As far as it is known where it is beside what was seen from there.
             let is_placed = |view: &&ViewCell| {
                 let pair = (i, view.anchor);
                 difference(state, pair, pair).trace() < PLACED_M2
             };
             let views = self.views.iter().filter(is_placed);
-            let told = if is_known { 0.0 } else { never_read(memory, views, &x, exists) };
+            let log_ratio = if is_known { 0.0 } else { never_read(memory, views, &x, exists) };
             match self.newcomers.iter_mut().find(|new| new.id == landmark.id) {
-                Some(new) => new.told = told,
-                None => self.newcomers.push(Watched { id: landmark.id, told, is_read: true }),
+                Some(new) => new.log_ratio = log_ratio,
+                None => self.newcomers.push(Watched { id: landmark.id, log_ratio, is_read: true }),
             }
         }
     }
 
     /// Λ.
     pub fn evidence(&self) -> f64 {
-        let told = self.watched.iter().chain(&self.newcomers).map(|watched| watched.told);
-        told.sum::<f64>() - excess(self.nis, self.dof)
+        let log_ratio = self.watched.iter().chain(&self.newcomers).map(|watched| watched.log_ratio);
+        log_ratio.sum::<f64>() - excess(self.nis, self.dof)
     }
 
     /// Whether it is as likely as a loop that nobody would take back.
     pub fn is_likely(&self) -> bool {
-        self.said + self.evidence() >= super::identity::SURE.ln()
+        self.total_log_ratio + self.evidence() >= super::identity::SURE.ln()
     }
 
     /// What is to be thought of it.
     pub fn verdict(&self) -> Verdict {
-        let odds = self.said + self.evidence();
+        let odds = self.total_log_ratio + self.evidence();
         if odds <= REFUTED || (self.scans >= SCANS && odds < DECIDED) {
             Verdict::Refuted
         } else if odds >= BELIEVED || self.scans >= SCANS {

@@ -48,13 +48,13 @@ impl Config {
 
     /// Whether the map is made in parts: `map.local_features` says so, and one is made. A known map that stays as it is
     /// has none.
-    pub fn makes_parts(&self) -> bool {
+    pub fn makes_submaps(&self) -> bool {
         self.map.local_features > 0 && self.map.mode != MapMode::Localization
     }
 
     /// What the filter does with a map: in a map in parts it makes the open part, whatever is known of the others.
     pub(crate) fn filter_mode(&self) -> MapMode {
-        if self.makes_parts() { MapMode::Mapping } else { self.map.mode }
+        if self.makes_submaps() { MapMode::Mapping } else { self.map.mode }
     }
 
     /// A warning where nothing that is read (`kinds`) and no known map has a length that is not estimated itself, so

@@ -54,7 +54,7 @@ pub struct Place {
 pub fn places(state: &State, model: &Model, sightings: &[Sighting]) -> Vec<Place> {
     let seen: Vec<(Se2, &CheckedMeasurement)> = sightings
         .iter()
-        .filter_map(|sighting| Some((sighting.viewpoint.pose(state)?, &sighting.measurement)))
+        .filter_map(|sighting| Some((sighting.anchor_pose.pose(state)?, &sighting.measurement)))
         .collect();
     let Some((first, measurement)) = seen.first() else { return Vec::new() };
     let starts = model.sensors.hypotheses(&state.mounts, measurement);

@@ -50,7 +50,7 @@ impl Row {
 impl Sighting {
     /// Linearizes it for a landmark at `l`, in the frame of the features.
     pub fn linearize(&self, state: &State, sensors: &Sensors, l: &Vector2<f64>) -> Option<Row> {
-        linearize(state, sensors, self.viewpoint.points(state)?, &self.measurement, l)
+        linearize(state, sensors, self.anchor_pose.points(state)?, &self.measurement, l)
     }
 }
 

@@ -45,7 +45,7 @@ fn correct(
     for (sighting, trust) in waiting.sightings.iter().zip(trusted).filter(|(_, trust)| **trust > 0.0) {
         let there = linearized_at.map_or(&*state, |(there, _)| there);
         let Some(mut row) = sighting.linearize(there, &model.sensors, &there.landmarks[i].x) else { continue };
-        let since = before.map_or(f64::INFINITY, |before| sighting.viewpoint.stamp.since(before));
+        let since = before.map_or(f64::INFINITY, |before| sighting.anchor_pose.stamp.since(before));
         row.variance *= model.sensors.repetition(&sighting.measurement, since) / trust;
         row.entries.extend([(at, row.by_landmark.x), (at + 1, row.by_landmark.y)]);
         let mut w = vec![0.0; n];
@@ -59,7 +59,7 @@ fn correct(
         // The residual of the state before: r(x̂) = r(x̂ + d) + H d.
         let way = linearized_at.map_or(0.0, |(_, correction)| row.along(correction));
         let residual = row.residual + way - row.along(&delta);
-        before = Some(sighting.viewpoint.stamp);
+        before = Some(sighting.anchor_pose.stamp);
         let (root, gain) = (1.0 / variance.sqrt(), residual / variance);
         delta.iter_mut().zip(&w).for_each(|(d, w)| *d += w * gain);
         w.iter_mut().for_each(|w| *w *= root);

@@ -59,12 +59,12 @@ impl Block {
     ///
     /// At the end of a block, where it contradicts what was known with the information Λ, row by row: scales the rows
     /// and columns of these factors in Λ down to what the block tells, and puts the block's score into `score`.
-    pub fn take(&mut self, score: &mut [f64], told: &[f64], known: &mut [f64]) {
+    pub fn take(&mut self, score: &mut [f64], new_information: &[f64], known: &mut [f64]) {
         let n = score.len();
         self.sums.resize(n, Sum::default());
         for (j, (sum, g)) in self.sums.iter_mut().zip(&*score).enumerate() {
             sum.score += g;
-            sum.information += told[j * n + j];
+            sum.information += new_information[j * n + j];
             sum.positive += u32::from(*g > 0.0);
             sum.negative += u32::from(*g < 0.0);
         }

@@ -5,7 +5,7 @@ pub const STATED_SHARE: f64 = 0.9;
 
 /// The errors of a sensor's readings of one landmark: the correlation of each number is its share times exp(−Δt/T).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct LastingNoise {
+pub struct TimeCorrelatedNoise {
     /// T of each number, s; 0 for independent errors.
     pub time_s: [f64; 3],
     /// The share of the variance of each number that lasts; 0 for independent errors.
@@ -14,7 +14,7 @@ pub struct LastingNoise {
     pub whole_s: f64,
 }
 
-impl LastingNoise {
+impl TimeCorrelatedNoise {
     /// As a setting states it.
     pub fn stated(time_s: f64) -> Self {
         let share = if time_s > 0.0 { STATED_SHARE } else { 0.0 };

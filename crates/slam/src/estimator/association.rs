@@ -1,7 +1,7 @@
 //! What an estimator learns of landmarks without identity, and what it knows of them.
 
 use crate::associated::Subject;
-use crate::association::account::{Account, Glance, glance};
+use crate::association::evidence_tally::{EvidenceTally, LandmarkEvidence, landmark_evidence};
 use crate::association::memory::Memory;
 use crate::association::merge::{Before, merge};
 use crate::association::tally::Tally;
@@ -26,13 +26,13 @@ pub struct ClosedLoop {
 impl Estimator {
     /// Learns from the association of a cloud, drops candidates that are no landmarks, and merges landmarks that are one.
     pub(super) fn remember(&mut self, stamp: Stamp, outcome: &Outcome, is_empty: bool) {
-        let Self { state, model, fixed_lag, room, memory, merging, lost, .. } = self;
+        let Self { state, model, fixed_lag, workspace, memory, merging, lost, .. } = self;
         if model.association != Association::Joint || model.map.mode != MapMode::Mapping {
             return;
         }
         memory.tally.searched += u64::from(outcome.is_searched);
         memory.rates.innovate(outcome.nis, outcome.dof);
-        for id in memory.learn(state, model, (&room.measurements, room.doubtful(), is_empty), stamp) {
+        for id in memory.learn(state, model, (&workspace.measurements, workspace.ambiguous(), is_empty), stamp) {
             fixed_lag.forget_landmark(*id);
             if let Some(i) = state.find(*id) {
                 state.swap_remove(i);
@@ -60,24 +60,24 @@ impl Estimator {
 
     /// The readings of the next cloud were taken for these.
     pub fn expect(&mut self, names: &Names) {
-        self.room.names.copy_from(names);
+        self.workspace.names.copy_from(names);
     }
 
     /// Takes in what the last cloud says of a loop: its normalized squared innovation with the degrees of freedom.
     pub fn judge(&self, trial: &mut Trial, nis: (f64, usize)) {
-        if self.room.measurements.iter().any(|measurement| measurement.measurement.id.is_none()) {
-            trial.note((&self.state, &self.memory), &self.model, self.room.doubtful(), nis);
+        if self.workspace.measurements.iter().any(|measurement| measurement.measurement.id.is_none()) {
+            trial.note((&self.state, &self.memory), &self.model, self.workspace.ambiguous(), nis);
         }
     }
 
     /// An account from the next cloud on.
-    pub fn account(&self) -> Account {
-        Account::new(&self.state, &self.memory, &self.model)
+    pub fn evidence_tally(&self) -> EvidenceTally {
+        EvidenceTally::new(&self.state, &self.memory, &self.model)
     }
 
     /// Begins an account from the next cloud on, in the memory of another one.
-    pub fn begin(&self, account: &mut Account) {
-        account.begin(&self.state, &self.memory, &self.model);
+    pub fn begin(&self, evidence_tally: &mut EvidenceTally) {
+        evidence_tally.begin(&self.state, &self.memory, &self.model);
     }
 
     /// The robot is elsewhere than its motion says.
@@ -87,13 +87,13 @@ impl Estimator {
 
     /// Whether the last cloud was of the pose: it says nothing of landmarks.
     pub fn has_read_the_pose(&self) -> bool {
-        let measurements = &self.room.measurements;
+        let measurements = &self.workspace.measurements;
         !measurements.is_empty() && measurements.iter().all(|measurement| matches!(measurement.subject, Subject::Pose))
     }
 
     /// What the last cloud makes of all features.
-    pub fn glance(&self, glances: &mut Vec<Glance>) {
-        glance((&self.state, &self.memory), &self.model, self.room.doubtful(), glances);
+    pub fn landmark_evidence(&self, scan_evidence: &mut Vec<LandmarkEvidence>) {
+        landmark_evidence((&self.state, &self.memory), &self.model, self.workspace.ambiguous(), scan_evidence);
     }
 
     /// A slip was found.
@@ -113,7 +113,7 @@ impl Estimator {
 
     /// Whether a feature counts as a landmark, and is not a candidate.
     pub fn is_landmark(&self, id: u32) -> bool {
-        self.memory.is_landmark(id) && !self.state.is_viewpoint(id)
+        self.memory.is_landmark(id) && !self.state.is_anchor_point(id)
     }
 
     /// What association remembers.

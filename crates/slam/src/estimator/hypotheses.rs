@@ -1,7 +1,7 @@
 //! Several hypotheses of where the robot is in a known map, while readings without identity may be of several
 //! landmarks.
 //!
-//! Each cloud has ways to be read ([`Ways`]), and each way makes a state of each one that there was. Its weight is that
+//! Each cloud has ways to be read ([`PoseHypotheses`]), and each way makes a state of each one that there was. Its weight is that
 //! of the one before, times the density of the innovations that it has used, times what the readings that it has left
 //! out cost (multiple hypotheses; Reid 1979). States that are nearly one become the one that has the mean and the
 //! covariance of both; the others live until later clouds tell them apart. Where every reading is clear there is one
@@ -12,11 +12,11 @@ use crate::filter::{Coordinates, Errors};
 use crate::model::Model;
 use crate::motion::Increment;
 use crate::noise::NoiseFactors;
+use crate::pose_hypotheses::PoseHypotheses;
 use crate::propagate::{Rows, propagate};
 use crate::retract::retract;
 use crate::state::State;
 use crate::step::Outcome;
-use crate::ways::Ways;
 use nalgebra::{Matrix2, Vector3};
 
 /// Hypotheses become one if the squared distance of their poses is less than this, by the covariance of the likelier
@@ -41,7 +41,7 @@ pub(super) struct Hypotheses {
     pub others: Vec<Hypothesis>,
     pub children: Vec<Hypothesis>,
     pub spare: Vec<Hypothesis>,
-    pub ways: Ways,
+    pub pose_hypotheses: PoseHypotheses,
     pub noise: Vec<[f64; 3]>,
     pub merging: Merging,
 }

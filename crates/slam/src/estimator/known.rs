@@ -1,8 +1,8 @@
 //! The map that an estimator knows before it begins, and what becomes of it with a mode.
 
+use crate::activate::{activate_all, most_active};
 use crate::config::MapMode;
 use crate::delayed;
-use crate::enter::{enter_all, most_active};
 use crate::estimator::Estimator;
 use crate::known_map::KnownMap;
 use crate::moved_or_gone::Watch;
@@ -27,7 +27,7 @@ impl Estimator {
             MapMode::Localization => self.state.freeze(),
             MapMode::Mapping | MapMode::Extend => self.state.thaw(self.filter.coordinates()),
         }
-        self.enter_whole();
+        self.activate_whole();
     }
 
     /// Forgets what does not count as a landmark yet.
@@ -51,7 +51,7 @@ impl Estimator {
         }
         self.model.known = KnownMap::new(map);
         self.watch = Watch::default();
-        self.enter_whole();
+        self.activate_whole();
     }
 
     /// The known map with what was learned of it, and with the joint covariance if the filter has it of all landmarks.
@@ -59,7 +59,7 @@ impl Estimator {
         let mut known = self.model.known.clone();
         let is_frozen = self.model.map.mode == MapMode::Localization;
         if !is_frozen {
-            let of_landmarks = |i: &usize| !self.state.landmarks[*i].is_viewpoint;
+            let of_landmarks = |i: &usize| !self.state.landmarks[*i].is_anchor_point;
             (0..self.state.landmarks.len()).filter(of_landmarks).for_each(|i| known.write(&self.state.landmark(i)));
         }
         let mut map = known.to_map();
@@ -71,10 +71,10 @@ impl Estimator {
     }
 
     /// Where errors of known landmarks are correlated and all have room, all are in the state.
-    pub(super) fn enter_whole(&mut self) {
+    pub(super) fn activate_whole(&mut self) {
         let known = &self.model.known;
         if self.model.map.mode != MapMode::Mapping && known.has_joint() && known.len() <= most_active(&self.model) {
-            enter_all(&mut self.state, known, Stamp::MIN);
+            activate_all(&mut self.state, known, Stamp::MIN);
         }
     }
 }

@@ -8,7 +8,7 @@ impl Estimator {
     /// Keeps what every step is linearized as from now on.
     pub fn keep_linearization(&mut self) {
         self.rows.record = Some(Box::default());
-        self.room.rows.record = Some(Box::default());
+        self.workspace.rows.record = Some(Box::default());
     }
 
     /// Whether it is kept.
@@ -23,7 +23,7 @@ impl Estimator {
 
     /// Adds the step that was made to those that are kept. Increments of Euler's method were noted before it.
     pub(super) fn record(&mut self, stamp: Stamp) {
-        let (Some(motions), Some(step)) = (&mut self.rows.record, &mut self.room.rows.record) else { return };
+        let (Some(motions), Some(step)) = (&mut self.rows.record, &mut self.workspace.rows.record) else { return };
         let mut step = std::mem::take(&mut **step).after(&std::mem::take(&mut **motions));
         step.stamp = stamp;
         step.landmarks.extend(self.state.landmarks.iter().map(|landmark| landmark.id));

@@ -93,7 +93,9 @@ impl Estimator {
             return false;
         }
         let since = suspicion.map_or(self.memory.scan, |suspicion| suspicion.since);
-        let is_old = |id: u32| self.memory.life(id).is_none_or(|life| life.is_confirmed && life.first < since);
+        let is_old = |id: u32| {
+            self.memory.existence(id).is_none_or(|existence| existence.is_confirmed && existence.first < since)
+        };
         let is_known = |of: &&Associated| match of.subject {
             Subject::Landmark(id) => of.role == Role::Again && is_old(id),
             Subject::Pose => false,
@@ -109,7 +111,7 @@ impl Estimator {
             (count + 1.0, sum + PI * gate * noise.determinant().max(0.0).sqrt())
         });
         let by_chance = 1.0 - (-rates.landmark_density() * area / f64::max(count, 1.0)).exp();
-        let is_read = |id: u32| self.memory.life(id).is_some_and(|life| life.last == self.memory.scan);
+        let is_read = |id: u32| self.memory.existence(id).is_some_and(|existence| existence.last == self.memory.scan);
         let recent = self.memory.recent();
         let mut sum = suspicion.unwrap_or(Suspicion { since, log_odds: 0.0, missed: 0 });
         for (i, landmark) in self.state.landmarks.iter().enumerate() {
@@ -133,9 +135,10 @@ impl Estimator {
     /// The robot may be anywhere within its map: the pose is as uncertain as the map is wide, and what the scans of a
     /// suspicion have initialized is dropped.
     pub fn forget_place(&mut self, suspicion: &Suspicion) {
-        let first = |id: u32| self.memory.life(id).is_some_and(|life| life.first >= suspicion.since);
-        let begun: Vec<u32> = self.state.landmarks.iter().map(|landmark| landmark.id).filter(|id| first(*id)).collect();
-        for id in begun {
+        let first = |id: u32| self.memory.existence(id).is_some_and(|existence| existence.first >= suspicion.since);
+        let initialized: Vec<u32> =
+            self.state.landmarks.iter().map(|landmark| landmark.id).filter(|id| first(*id)).collect();
+        for id in initialized {
             if let Some(i) = self.state.find(id) {
                 self.state.swap_remove(i);
             }

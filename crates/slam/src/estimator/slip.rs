@@ -4,8 +4,8 @@ use crate::association::cuts::Cut;
 use crate::association::memory::Memory;
 use crate::estimator::Estimator;
 use crate::filter::Coordinates;
-use crate::marks;
 use crate::motion::Increment;
+use crate::pose_clones;
 use crate::state::{State, StateLandmark};
 use lienav_lie::{Se2, skew};
 use nalgebra::{Matrix3, Vector2, Vector3};
@@ -26,11 +26,11 @@ pub struct Slip {
 
 /// The widest cut of the map, where a slip at it can be told: of landmarks without identity, in invariant coordinates.
 pub(super) fn cut(state: &State, memory: &Memory) -> Option<Cut> {
-    let is_nameless = |landmark: &StateLandmark| landmark.is_viewpoint || memory.life(landmark.id).is_some();
+    let is_nameless = |landmark: &StateLandmark| landmark.is_anchor_point || memory.existence(landmark.id).is_some();
     let is_plain = state.coordinates == Coordinates::Invariant
         && !state.is_frozen
         && state.waiting.is_empty()
-        && state.viewpoints.is_empty()
+        && state.anchor_poses.is_empty()
         && state.landmarks.iter().all(is_nameless);
     memory.cuts.widest().filter(|_| is_plain)
 }
@@ -55,7 +55,7 @@ impl Estimator {
     /// With (s, δa) the noise of a slip at p_c, ξ_θ = δa, ξ_p = s − J p_c δa, and e_i = −s − J(p_i − p_c)δa of what
     /// was there before, as of any motion.
     fn slip_at(&mut self, Cut { scan, place, reach_m }: &Cut, turn: f64, std: f64) {
-        marks::clear(&mut self.state);
+        pose_clones::clear(&mut self.state);
         self.fixed_lag.clear();
         let Self { state, memory, .. } = self;
         let about = |p: Vector2<f64>| Se2 { p, theta: 0.0 };
@@ -76,7 +76,7 @@ impl Estimator {
         let mut turned = Vec::new();
         for i in 0..state.landmarks.len() {
             let landmark = &mut state.landmarks[i];
-            if memory.life(landmark.id).is_some_and(|life| life.first >= *scan) {
+            if memory.existence(landmark.id).is_some_and(|existence| existence.first >= *scan) {
                 for x in [&mut landmark.x, &mut landmark.first, &mut landmark.anchor] {
                     *x = motion.transform(x);
                 }
@@ -88,6 +88,6 @@ impl Estimator {
             }
         }
         state.covariance.add_outer3(&rows);
-        memory.looks.turn(turn, |id| turned.contains(&id));
+        memory.field_of_view.turn(turn, |id| turned.contains(&id));
     }
 }

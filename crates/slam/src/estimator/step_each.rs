@@ -8,9 +8,9 @@ use crate::input::{Measurement, MeasurementKind};
 use crate::motion::Increment;
 use crate::noise::NoiseFactors;
 use crate::output::DropReason;
+use crate::pose_hypotheses::{PoseHypothesis, affordable, weigh};
 use crate::state::State;
 use crate::step::{Outcome, correct, predict};
-use crate::ways::{Way, affordable, weigh};
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
 use nalgebra::Matrix3;
@@ -39,10 +39,10 @@ impl Estimator {
         kind: MeasurementKind,
         measurements: &[Measurement],
     ) -> Outcome {
-        let Self { state, model, room, hypotheses, track_loss, learned, memory, .. } = self;
-        let Hypotheses { others, ways, children, spare, noise, .. } = hypotheses;
-        let left_out = |outcome: &mut Outcome, way: &Way| {
-            let count = measurements.len() - way.measurements.len();
+        let Self { state, model, workspace, hypotheses, track_loss, learned, memory, .. } = self;
+        let Hypotheses { others, pose_hypotheses, children, spare, noise, .. } = hypotheses;
+        let left_out = |outcome: &mut Outcome, pose_hypothesis: &PoseHypothesis| {
+            let count = measurements.len() - pose_hypothesis.measurements.len();
             outcome.refused.add_many(DropReason::Ambiguous, count as u64);
         };
         let is_alone = others.is_empty();
@@ -57,31 +57,32 @@ impl Estimator {
             let motion = then.as_ref().map_or(*motion, |then| motion.recalibrated(then, &state.calibration));
             let input = Input { motion: &motion, stamp, evidence: Evidence::Observed { kind, measurements, memory } };
             let before = state.pose;
-            predict(state, model, &input, &mut room.rows);
-            ways.find(state, model, kind, measurements);
-            if let ([way], true) = (ways.found(), is_alone) {
-                let evidence = Evidence::Observed { kind, measurements: &way.measurements, memory };
+            predict(state, model, &input, &mut workspace.rows);
+            pose_hypotheses.find(state, model, kind, measurements);
+            if let ([pose_hypothesis], true) = (pose_hypotheses.found(), is_alone) {
+                let evidence = Evidence::Observed { kind, measurements: &pose_hypothesis.measurements, memory };
                 let input = Input { evidence, ..input };
-                let mut outcome = correct((state, &before), model, &input, Some(track_loss), learned.as_mut(), room);
-                left_out(&mut outcome, way);
+                let mut outcome =
+                    correct((state, &before), model, &input, Some(track_loss), learned.as_mut(), workspace);
+                left_out(&mut outcome, pose_hypothesis);
                 return outcome;
             }
-            noise.clone_from(&room.rows.noise);
-            for (k, way) in ways.found().iter().enumerate() {
+            noise.clone_from(&workspace.rows.noise);
+            for (k, pose_hypothesis) in pose_hypotheses.found().iter().enumerate() {
                 // One of them is enough to notice that the robot was carried away, of which all know nothing.
                 let track_loss = (parent == 0 && k == 0).then_some(&mut *track_loss);
                 let mut child = copy(state, learned.as_ref(), spare);
-                room.rows.noise.clone_from(noise);
-                let evidence = Evidence::Observed { kind, measurements: &way.measurements, memory };
+                workspace.rows.noise.clone_from(noise);
+                let evidence = Evidence::Observed { kind, measurements: &pose_hypothesis.measurements, memory };
                 let input = Input { evidence, ..input };
                 let pair = (&mut child.state, &before);
-                child.outcome = correct(pair, model, &input, track_loss, child.learned.as_mut(), room);
-                left_out(&mut child.outcome, way);
-                let (matches, pivots) = room.last_update();
-                let told =
+                child.outcome = correct(pair, model, &input, track_loss, child.learned.as_mut(), workspace);
+                left_out(&mut child.outcome, pose_hypothesis);
+                let (matches, pivots) = workspace.last_update();
+                let log_ratio =
                     if child.outcome.accepted == 0 { 0.0 } else { weigh(model, matches, child.outcome.nis, pivots) };
-                child.weight = weight + told;
-                child.measurements.clone_from(&room.measurements);
+                child.weight = weight + log_ratio;
+                child.measurements.clone_from(&workspace.measurements);
                 children.push(child);
             }
         }
@@ -97,7 +98,7 @@ impl Estimator {
 
     /// The children become the hypotheses: those that are nearly one are merged, and the likeliest is the estimate.
     fn keep_the_likeliest(&mut self) -> Outcome {
-        let Self { state, model, room, hypotheses, learned, .. } = self;
+        let Self { state, model, workspace, hypotheses, learned, .. } = self;
         let Hypotheses { others, children, spare, merging, .. } = hypotheses;
         children.sort_by(|a, b| b.weight.total_cmp(&a.weight));
         let highest = children.first().map_or(0.0, |best| best.weight);
@@ -114,7 +115,7 @@ impl Estimator {
         }
         let mut best = others.remove(0);
         std::mem::swap(state, &mut best.state);
-        std::mem::swap(&mut room.measurements, &mut best.measurements);
+        std::mem::swap(&mut workspace.measurements, &mut best.measurements);
         std::mem::swap(learned, &mut best.learned);
         others.iter_mut().for_each(|other| other.weight -= best.weight);
         let outcome = best.outcome;

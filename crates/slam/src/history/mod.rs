@@ -2,12 +2,12 @@
 //!
 //! - [`checkpoint`]: the pipeline before a scan.
 //! - [`rollback`]: for scans that come late.
-//! - [`second_look`]: for noise that turns out to be another.
-//! - [`take_back`]: for loop closures that turn out wrong.
-//! - [`doubt`]: for odometry faults.
+//! - [`refilter`]: for noise that turns out to be another.
+//! - [`undo_loop`]: for loop closures that turn out wrong.
+//! - [`odometry_faults`]: for odometry faults.
 
 pub mod checkpoint;
-pub mod doubt;
+pub mod odometry_faults;
+pub mod refilter;
 pub mod rollback;
-pub mod second_look;
-pub mod take_back;
+pub mod undo_loop;

@@ -36,7 +36,7 @@ impl Slam {
         let turned_out = renamed.turned_out(&merged, |id| self.estimator.state.find(id).is_some());
         merged.extend(turned_out);
         self.estimator.set_merged(merged);
-        self.take_back.set_split(split);
+        self.undo_loop.set_split(split);
     }
 
     /// What a cloud was taken for is kept with it, for who takes it in again.
@@ -45,7 +45,7 @@ impl Slam {
             return;
         }
         let measurements = self.estimator.measurements();
-        let kept = [self.second_look.last_scan(), self.take_back.last_scan(), self.doubt.last_scan()];
+        let kept = [self.refilter.last_scan(), self.undo_loop.last_scan(), self.odometry_faults.last_scan()];
         for kept in kept.into_iter().flatten().filter(|kept| kept.place() == scan.place()) {
             kept.names.take(measurements);
         }

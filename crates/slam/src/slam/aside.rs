@@ -1,6 +1,6 @@
 //! What the filter would make of the last clouds, if something had been otherwise.
 
-use crate::association::account::Account;
+use crate::association::evidence_tally::EvidenceTally;
 use crate::history::checkpoint::Point;
 use crate::inbox::QueuedScan;
 use crate::output::Processed;
@@ -9,12 +9,12 @@ use crate::slam::Slam;
 impl Slam {
     /// Does something that leaves the filter where it is, and has what it tells of the last cloud as it was.
     pub(super) fn aside(&mut self, work: impl FnOnce(&mut Self)) {
-        let mut measurements = std::mem::take(&mut self.doubt.measurements);
+        let mut measurements = std::mem::take(&mut self.odometry_faults.measurements);
         self.estimator.exchange_measurements(&mut measurements);
         let (trace, outside) = (self.trace.take(), std::mem::take(&mut self.outside));
         work(self);
         self.estimator.exchange_measurements(&mut measurements);
-        self.doubt.measurements = measurements;
+        self.odometry_faults.measurements = measurements;
         (self.trace, self.outside) = (trace, outside);
         self.commit();
         self.look_ahead();
@@ -30,11 +30,16 @@ impl Slam {
     }
 
     /// Takes a cloud in for an account, with loops on trial if so.
-    pub(super) fn take_in_for(&mut self, scan: &QueuedScan, account: &mut Account, tries_loops: bool) -> Processed {
+    pub(super) fn take_in_for(
+        &mut self,
+        scan: &QueuedScan,
+        evidence_tally: &mut EvidenceTally,
+        tries_loops: bool,
+    ) -> Processed {
         self.estimator.try_loops(tries_loops);
         let step = self.take_in(scan);
         self.estimator.try_loops(false);
-        self.note_account(&step, account);
+        self.note_in_tally(&step, evidence_tally);
         step
     }
 
@@ -42,21 +47,21 @@ impl Slam {
     pub(super) fn take_in(&mut self, scan: &QueuedScan) -> Processed {
         let mut copy = self.inbox.copy(scan);
         // What is left out of it was counted when it was processed first.
-        let counted = (self.counts, self.begun_anew);
+        let counted = (self.counts, self.reinitialized);
         let step = self.process(&mut copy);
-        (self.counts, self.begun_anew) = counted;
+        (self.counts, self.reinitialized) = counted;
         self.inbox.recycle(copy);
         step
     }
 
     /// Takes what became of the last cloud into an account.
-    pub(super) fn note_account(&mut self, step: &Processed, account: &mut Account) {
+    pub(super) fn note_in_tally(&mut self, step: &Processed, evidence_tally: &mut EvidenceTally) {
         if let Ok(Some(step)) = step
             && step.accepted + step.added + step.rejected > 0
             && !self.estimator.has_read_the_pose()
         {
-            self.estimator.glance(&mut self.doubt.glances);
-            account.note(&self.doubt.glances, (step.nis, step.dof));
+            self.estimator.landmark_evidence(&mut self.odometry_faults.scan_evidence);
+            evidence_tally.note(&self.odometry_faults.scan_evidence, (step.nis, step.dof));
         }
     }
 }

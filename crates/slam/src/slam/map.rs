@@ -32,7 +32,7 @@ impl Slam {
     /// filter of a map in parts.
     pub fn set_mode(&mut self, mode: MapMode) {
         if mode != self.config.map.mode {
-            if !self.config.makes_parts() {
+            if !self.config.makes_submaps() {
                 self.config.map.local_features = 0;
             }
             self.config.map.mode = mode;

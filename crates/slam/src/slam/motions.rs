@@ -1,6 +1,6 @@
 //! The motion since some seconds ago, with its covariance.
 
-use crate::marks::{Motion, motions};
+use crate::pose_clones::{Motion, motions};
 use crate::slam::Slam;
 
 impl Slam {

@@ -33,8 +33,8 @@ impl Slam {
 
     /// There is no way back from here: what changed is more than steps change.
     pub(super) fn stay(&mut self) {
-        self.end_second_look();
-        self.end_doubt();
+        self.end_refilter();
+        self.end_odometry_faults();
         self.believe_loop();
         self.estimator.leap();
         let Rollback { points, scans, forgotten, .. } = &mut self.rollback;
@@ -131,11 +131,11 @@ impl Slam {
         self.go_back(point);
         for mut scan in scans {
             self.keep_for_rollback(&scan);
-            let counted = (self.counts, self.begun_anew);
+            let counted = (self.counts, self.reinitialized);
             let outcome = self.process(&mut scan);
             if scan.place() != place {
                 // What is left out of it was counted when it was processed first.
-                (self.counts, self.begun_anew) = counted;
+                (self.counts, self.reinitialized) = counted;
             } else if let Err(reason) = outcome {
                 self.counts.add(reason);
             }

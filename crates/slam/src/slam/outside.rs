@@ -47,7 +47,7 @@ pub struct ReadExternal {
 impl Slam {
     /// Whether a cloud of this kind passes by the filter.
     pub(super) fn passes_by(&self, kind: MeasurementKind) -> bool {
-        self.config.makes_parts() && self.estimator.model.sensors.reads_pose(kind)
+        self.config.makes_submaps() && self.estimator.model.sensors.reads_pose(kind)
     }
 
     /// Takes in a cloud that passes by the filter. The state stays where it is; the motion up to the cloud waits.

@@ -69,15 +69,17 @@ impl LocalMap<'_> {
     }
 
     /// Whether feature `i`, without identity, was read lately and more than once: it may be an older landmark.
-    pub fn is_young(&self, i: usize) -> bool {
+    pub fn is_recent(&self, i: usize) -> bool {
         let memory = self.estimator.memory();
         let is_sure = |is_confirmed: bool| is_confirmed || self.measurements(i) >= SEEN;
-        memory.life(self.id(i)).is_some_and(|life| memory.is_young(life) && is_sure(life.is_confirmed))
+        memory
+            .existence(self.id(i))
+            .is_some_and(|existence| memory.is_recent(existence) && is_sure(existence.is_confirmed))
     }
 
     /// The probability that feature `i` is a landmark.
-    pub fn existence(&self, i: usize) -> f64 {
-        self.estimator.memory().existence(self.id(i))
+    pub fn existence_probability(&self, i: usize) -> f64 {
+        self.estimator.memory().existence_probability(self.id(i))
     }
 
     /// The probability that a landmark without identity at `z` in the robot frame, m, is read, as was learned.
@@ -147,8 +149,8 @@ impl Slam {
     /// Begins a map in the frame of the robot, as it stands: its pose is the identity from now on, exactly, and no
     /// landmark is known. Identities that the filter has given are not given again; input that waits goes on waiting,
     /// and what was learned of noise stays. Meant between two steps, as [`Slam::poll`] gives them.
-    pub fn begin_part(&mut self) {
-        self.estimator.begin_part();
+    pub fn start_submap(&mut self) {
+        self.estimator.start_submap();
         self.stay();
         self.look_ahead();
     }
@@ -156,8 +158,8 @@ impl Slam {
     /// The same, but features that `keeps` says of, by identity, stay: where they are as seen from the robot, with what
     /// is known of that and of how it depends on noise that lasts and on calibration. What is forgotten is the error of
     /// the pose, which is exact from now on, and the features that do not stay.
-    pub fn begin_part_with(&mut self, keeps: impl Fn(u32) -> bool) {
-        self.estimator.begin_part_with(keeps);
+    pub fn start_submap_with(&mut self, keeps: impl Fn(u32) -> bool) {
+        self.estimator.start_submap_with(keeps);
         self.stay();
         self.look_ahead();
     }
@@ -184,7 +186,7 @@ impl Slam {
 
 impl Estimator {
     /// Forgets the features, and makes the pose the origin.
-    pub(super) fn begin_part(&mut self) {
+    pub(super) fn start_submap(&mut self) {
         self.settle();
         self.forget_scans();
         (0..self.state.landmarks.len()).rev().for_each(|i| self.state.swap_remove(i));
@@ -194,14 +196,14 @@ impl Estimator {
     }
 
     /// Forgets the features that do not stay, and makes the pose the origin.
-    fn begin_part_with(&mut self, keeps: impl Fn(u32) -> bool) {
+    fn start_submap_with(&mut self, keeps: impl Fn(u32) -> bool) {
         self.settle();
         self.forget_past();
         for i in (0..self.state.landmarks.len()).rev() {
             let id = self.state.landmarks[i].id;
             let stays = keeps(id);
-            self.state.landmarks[i].is_begun = stays && self.is_landmark(id);
-            if !stays && !self.state.landmarks[i].is_viewpoint {
+            self.state.landmarks[i].is_inherited = stays && self.is_landmark(id);
+            if !stays && !self.state.landmarks[i].is_anchor_point {
                 self.state.swap_remove(i);
             }
         }

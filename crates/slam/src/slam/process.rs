@@ -24,16 +24,16 @@ impl Slam {
             }
             let Some(mut scan) = self.pop_due_scan() else { return joined };
             self.keep_for_rollback(&scan);
-            self.keep_for_second_look(&scan);
-            self.keep_for_take_back(&scan);
-            self.keep_for_doubt(&scan);
+            self.keep_for_refilter(&scan);
+            self.keep_for_undo_loop(&scan);
+            self.keep_for_odometry_faults(&scan);
             let step = self.process_first(&mut scan);
             self.note_validity();
             self.name_kept(&scan, &step);
-            self.glance_at(&step);
-            let step = self.look_again().unwrap_or(step);
+            self.note_scan_evidence(&step);
+            let step = self.refilter_scans().unwrap_or(step);
             let step = self.judge_loop(step.as_ref().ok().and_then(Option::as_ref)).unwrap_or(step);
-            let step = self.doubt_motion(step.as_ref().ok().and_then(Option::as_ref)).unwrap_or(step);
+            let step = self.test_odometry_faults(step.as_ref().ok().and_then(Option::as_ref)).unwrap_or(step);
             self.inbox.recycle(scan);
             match self.reinitialize_if_invalid(step) {
                 Ok(step) => {
@@ -106,7 +106,7 @@ impl Slam {
     /// Takes note of what became of a cloud, with the estimate before it.
     fn take(&mut self, scan: &QueuedScan, predicted: PoseEstimate, outcome: Outcome) -> Option<Step> {
         self.counts.add_all(&outcome.refused);
-        self.begun_anew += outcome.begun_anew;
+        self.reinitialized += outcome.reinitialized;
         if self.search.is_some() {
             return None;
         }

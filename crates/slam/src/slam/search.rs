@@ -51,7 +51,7 @@ impl Slam {
         if self.config.map.mode == MapMode::Mapping {
             return Err(RelocalizeError::Mapping);
         }
-        if self.config.makes_parts() {
+        if self.config.makes_submaps() {
             let map = self.search_in_parts.map.clone().ok_or(RelocalizeError::InParts)?;
             return self.relocalize_in(map);
         }
@@ -124,8 +124,8 @@ impl Slam {
         let refused = search.observe(kind, measurements);
         if let Some((pose, covariance)) = of_sum.unwrap_or_else(|| search.found()) {
             self.search = None;
-            if self.config.makes_parts() {
-                self.estimator.begin_part();
+            if self.config.makes_submaps() {
+                self.estimator.start_submap();
                 self.search_in_parts = SearchInParts { map: None, found: Some((pose, covariance)) };
             } else {
                 self.estimator.set_pose(pose, &covariance);

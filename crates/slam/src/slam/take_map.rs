@@ -85,10 +85,10 @@ impl Estimator {
                 wanted: stamp,
                 measurements: 0,
                 is_mapped: true,
-                is_viewpoint: false,
-                is_begun: false,
-                misfits: 0,
-                misfit_since: Stamp::MIN,
+                is_anchor_point: false,
+                is_inherited: false,
+                outliers: 0,
+                outliers_since: Stamp::MIN,
             };
             let own = 0.5 * (covariance + covariance.transpose());
             state.append(landmark, &from_pose, &(to_error * own * to_error.transpose()));

@@ -16,7 +16,7 @@ pub fn append_point(state: &mut State, z: &Vector2<f64>, stamp: Stamp) -> u32 {
         Coordinates::World => (p, lever(&(p - state.pose.p))),
     };
     // Corrections of a point use no chart: it was exactly known.
-    let point = StateLandmark { is_viewpoint: true, is_mapped: true, ..new_landmark(state, id, x, stamp) };
+    let point = StateLandmark { is_anchor_point: true, is_mapped: true, ..new_landmark(state, id, x, stamp) };
     state.append(point, &from_pose, &Matrix2::zeros());
     id
 }
@@ -32,9 +32,9 @@ pub fn new_landmark(state: &State, id: u32, x: Vector2<f64>, stamp: Stamp) -> St
         measurements: 1,
         wanted: stamp,
         is_mapped: false,
-        is_viewpoint: false,
-        is_begun: false,
-        misfits: 0,
-        misfit_since: Stamp::MIN,
+        is_anchor_point: false,
+        is_inherited: false,
+        outliers: 0,
+        outliers_since: Stamp::MIN,
     }
 }

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde::Serialize;
 /// Where the base was when landmarks without a place were read.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Viewpoint {
+pub struct AnchorPose {
     /// The feature at its origin, by its identity.
     pub origin: u32,
     /// The feature [`ARM_M`] ahead of it; `None` where no reading depends on the heading.
@@ -27,7 +27,8 @@ pub struct Waiting {
 /// A reading from a viewpoint.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Sighting {
-    pub viewpoint: Viewpoint,
+    #[serde(rename = "viewpoint")]
+    pub anchor_pose: AnchorPose,
     #[serde(rename = "reading")]
     pub measurement: CheckedMeasurement,
 }

@@ -69,7 +69,7 @@ fn a_second_look_gives_no_number_to_another_landmark() {
             feed(&mut slam, &instant);
             named.note(&slam, &truth);
         }
-        looks += slam.second_looks();
+        looks += slam.refilters();
         assert!(named.wrong() < 0.01, "seed {seed}: {} of the readings are of something else", named.wrong());
     }
     assert!(looks > 6, "{looks}");

@@ -68,10 +68,10 @@ fn correlated(coordinates: Coordinates, seed: u64) -> State {
             last_seen: Stamp::default(),
             measurements: 1,
             is_mapped: false,
-            is_viewpoint: false,
-            is_begun: false,
-            misfits: 0,
-            misfit_since: Stamp::MIN,
+            is_anchor_point: false,
+            is_inherited: false,
+            outliers: 0,
+            outliers_since: Stamp::MIN,
         };
         state.append(landmark, &Matrix2x3::zeros(), &(Matrix2::identity() * 0.05));
     }

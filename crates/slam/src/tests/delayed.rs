@@ -54,12 +54,12 @@ fn no_beacon_is_a_landmark_in_the_mirror() {
 
 /// Viewpoints are gone when nobody waits for them, and there are never many.
 #[test]
-fn viewpoints_go_when_nobody_waits() {
+fn anchor_poses_go_when_nobody_waits() {
     let mut most = 0;
-    let slam = winding(1, |slam, _, _| most = most.max(slam.state().viewpoints.len()));
+    let slam = winding(1, |slam, _, _| most = most.max(slam.state().anchor_poses.len()));
     assert!((3..=96).contains(&most), "{most}");
     assert_eq!(slam.landmarks().count(), 4);
-    assert_eq!((slam.state().viewpoints.len(), slam.state().landmarks.len()), (0, 4));
+    assert_eq!((slam.state().anchor_poses.len(), slam.state().landmarks.len()), (0, 4));
 }
 
 /// What is read before a place is known counts when it is: the covariance of a filter that waits is no larger than that
@@ -69,16 +69,16 @@ fn waiting_loses_nothing() {
     for kind in [MeasurementKind::Range, MeasurementKind::Bearing] {
         for filter in FILTERS {
             let place = Vector2::new(5.0, 6.0);
-            let both = [false, true].map(|is_told| {
+            let both = [false, true].map(|is_claimed| {
                 let mut slam = Slam::new(single(filter)).unwrap();
                 let mut world = World::new(7, 0.02);
                 for k in 0..120 {
                     let stamp = world.drive(&mut slam, 1.0, 0.3);
-                    if k == 0 && is_told {
-                        let told = Measurement { covariance: Some(1.0.into()), ..Measurement::new(Some(3), [0.0]) };
+                    if k == 0 && is_claimed {
+                        let claimed = Measurement { covariance: Some(1.0.into()), ..Measurement::new(Some(3), [0.0]) };
                         let covariance = Some(crate::Noise::from(nalgebra::Matrix2::identity() * 25.0));
-                        let told = Measurement { covariance, ..Measurement { value: place.into(), ..told } };
-                        slam.features(stamp, MeasurementKind::RelativePosition, &[told]).unwrap();
+                        let claimed = Measurement { covariance, ..Measurement { value: place.into(), ..claimed } };
+                        slam.features(stamp, MeasurementKind::RelativePosition, &[claimed]).unwrap();
                     }
                     let value = if kind == MeasurementKind::Range {
                         world.range(&place, 0.1)
@@ -91,8 +91,8 @@ fn waiting_loses_nothing() {
                 assert_eq!(slam.landmarks().count(), 1, "{filter} {kind:?}");
                 slam.predicted().unwrap().covariance
             });
-            let (waited, told) = (both[0].trace(), both[1].trace());
-            assert!(waited < 1.2 * told, "{filter} {kind:?}: {waited} instead of {told}");
+            let (waited, claimed) = (both[0].trace(), both[1].trace());
+            assert!(waited < 1.2 * claimed, "{filter} {kind:?}: {waited} instead of {claimed}");
         }
     }
 }
@@ -151,7 +151,7 @@ fn what_waits_is_used_when_another_sensor_places_the_landmark() {
             }
             drain(&mut slam);
         }
-        assert_eq!((slam.landmarks().count(), slam.state().viewpoints.len()), (1, 0));
+        assert_eq!((slam.landmarks().count(), slam.state().anchor_poses.len()), (1, 0));
         let landmark = slam.landmarks().next().unwrap();
         let error = landmark.position - place;
         assert!(error.dot(&(landmark.covariance.try_inverse().unwrap() * error)) < 13.8, "{error}");
@@ -162,7 +162,7 @@ fn what_waits_is_used_when_another_sensor_places_the_landmark() {
 
 /// Jacobians of a reading from a viewpoint, against finite differences of the points and the landmark.
 #[test]
-fn a_measurement_from_a_viewpoint_is_linearized_as_it_is() {
+fn a_measurement_from_a_anchor_pose_is_linearized_as_it_is() {
     use crate::Coordinates;
     use crate::calibration::Calibration;
     use crate::delayed::row::linearized_from;

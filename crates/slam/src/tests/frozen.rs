@@ -2,7 +2,7 @@
 
 use super::laws::correlated;
 use super::{linearized, stamp};
-use crate::enter::enter_all;
+use crate::activate::activate_all;
 use crate::known_map::KnownMap;
 use crate::linearize::Match;
 use crate::motion::Increment;
@@ -69,7 +69,7 @@ fn landmarks_enter_with_the_covariance_that_finite_differences_give() {
             }
             let (before, map) = (state.covariance.to_matrix(), known_landmarks());
             let n = before.nrows();
-            enter_all(&mut state, &KnownMap::new(make(map.clone())), stamp(3));
+            activate_all(&mut state, &KnownMap::new(make(map.clone())), stamp(3));
             // The errors of all are this times those of what was there before and of the places in the map.
             let mut jacobian = DMatrix::identity(n + 4, n + 4);
             let h = 1e-6;

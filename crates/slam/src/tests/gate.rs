@@ -78,7 +78,7 @@ fn one_landmark_that_was_moved_starves_nobody() {
     assert_eq!(slam.gate_openings(), 0);
     // The other seven pass but for one in a thousand. The one goes with the robot, and is begun anew again and again.
     assert!((50..=108).contains(&slam.counts().get(DropReason::Gated)));
-    assert!((4..=12).contains(&slam.landmarks_begun_anew()), "{}", slam.landmarks_begun_anew());
+    assert!((4..=12).contains(&slam.reinitialized_landmarks()), "{}", slam.reinitialized_landmarks());
 }
 
 #[test]
@@ -94,13 +94,13 @@ fn a_landmark_that_was_moved_once_is_begun_anew_and_a_lifted_robot_loses_none() 
     assert!((landmark.position - place - Vector2::new(2.0, 1.0)).norm() < 0.15, "{landmark:?}");
     assert!((10..=14).contains(&slam.counts().get(DropReason::Gated)), "{}", slam.counts().get(DropReason::Gated));
     assert!((steps.last().unwrap().estimate.pose.p - instants[119].truth.p).norm() < 0.15);
-    assert_eq!(slam.landmarks_begun_anew(), 1);
+    assert_eq!(slam.reinitialized_landmarks(), 1);
     // Nothing fits where the robot is not: all landmarks stay.
     let mut c = config("default");
     c.gate.starvation_limit_s = 0.0;
     let mut slam = Slam::new(c).unwrap();
     lifted(3, 0.5).iter().for_each(|instant| drop(feed(&mut slam, instant)));
-    assert!(slam.landmarks().all(|landmark| landmark.measurements > 40) && slam.landmarks_begun_anew() == 0);
+    assert!(slam.landmarks().all(|landmark| landmark.measurements > 40) && slam.reinitialized_landmarks() == 0);
 }
 
 /// The robot sees one landmark at a time, as a camera with a narrow field of view does.
@@ -133,7 +133,7 @@ fn a_robot_that_is_lost_twice_keeps_its_landmarks() {
         .collect();
     let (slam, _) = run("default", &instants);
     assert!(slam.counts().get(DropReason::Gated) >= 22, "{:?}", slam.counts());
-    assert_eq!((slam.landmarks_begun_anew(), slam.gate_openings()), (0, 0));
+    assert_eq!((slam.reinitialized_landmarks(), slam.gate_openings()), (0, 0));
 }
 
 /// Other landmarks that fit in between say that the landmark was moved, and not the robot.
@@ -146,7 +146,7 @@ fn a_landmark_that_was_moved_is_begun_anew_where_each_is_seen_alone() {
         *instant = sees_alone(instant, [1, 3, 5, 7][k % 4]);
     }
     let (slam, steps) = run("default", &instants);
-    assert_eq!((slam.landmarks_begun_anew(), slam.gate_openings()), (1, 0));
+    assert_eq!((slam.reinitialized_landmarks(), slam.gate_openings()), (1, 0));
     assert!((steps.last().unwrap().estimate.pose.p - instants[239].truth.p).norm() < 0.15);
 }
 

@@ -22,7 +22,7 @@ const BEARING_STD: f64 = 0.02;
 
 /// How the robot drives, 1 m/s.
 #[derive(Clone, Copy, Debug)]
-pub enum Way {
+pub enum Path {
     /// On a circle of this radius about the middle of the hall, m: the same landmarks again and again.
     Circle(f64),
     /// Winding through the hall from the middle of its left side, to places never seen before.
@@ -78,25 +78,25 @@ pub fn map(truth: &[Vector2<f64>], std: f64, seed: u64) -> LandmarkMap {
 }
 
 /// The true start.
-pub fn start(way: Way, side: usize) -> Se2 {
+pub fn start(way: Path, side: usize) -> Se2 {
     match way {
-        Way::Circle(radius) => Se2::new(radius, 0.0, std::f64::consts::FRAC_PI_2),
-        Way::Winding => Se2::new(-0.45 * SPACING_M * side as f64, 0.0, 0.0),
-        Way::Staying => Se2::new(0.3, 0.2, 0.5),
+        Path::Circle(radius) => Se2::new(radius, 0.0, std::f64::consts::FRAC_PI_2),
+        Path::Winding => Se2::new(-0.45 * SPACING_M * side as f64, 0.0, 0.0),
+        Path::Staying => Se2::new(0.3, 0.2, 0.5),
     }
 }
 
 /// The drive, and what is seen.
-pub fn drive(truth: &[Vector2<f64>], side: usize, way: Way, steps: usize, seed: u64) -> Vec<Instant> {
+pub fn drive(truth: &[Vector2<f64>], side: usize, way: Path, steps: usize, seed: u64) -> Vec<Instant> {
     let mut noise = Noise::new(seed);
     let mut pose = start(way, side);
     (0..steps)
         .map(|k| {
             let t = DT * k as f64;
             let (v, w) = match way {
-                Way::Circle(radius) => (1.0, 1.0 / radius),
-                Way::Winding => (1.0, 0.4 * (0.25 * t).cos()),
-                Way::Staying => ((0.8 * t).cos(), 0.3 * (0.5 * t).sin()),
+                Path::Circle(radius) => (1.0, 1.0 / radius),
+                Path::Winding => (1.0, 0.4 * (0.25 * t).cos()),
+                Path::Staying => ((0.8 * t).cos(), 0.3 * (0.5 * t).sin()),
             };
             if k > 0 {
                 pose = pose * Se2::exp(&Vector3::new(v * DT, 0.0, w * DT));

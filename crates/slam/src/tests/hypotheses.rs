@@ -1,6 +1,6 @@
 //! Several hypotheses of where the robot is among known landmarks that look alike.
 
-use super::hall::{self, Instant, Way, drive, feed, landmarks, map, nees, start};
+use super::hall::{self, Instant, Path, drive, feed, landmarks, map, nees, start};
 use crate::{LandmarkMap, MapMode, Slam};
 use nalgebra::Vector2;
 
@@ -22,7 +22,7 @@ fn one_at_a_time(instants: &mut [Instant]) {
 }
 
 fn slam(truth: &[Vector2<f64>], filter: &str, seed: u64) -> Slam {
-    let from = start(Way::Circle(6.0), SIDE);
+    let from = start(Path::Circle(6.0), SIDE);
     let config = hall::config_from(from, (0.1, 0.05), filter, MapMode::Localization, seed);
     let mut slam = Slam::new(config).unwrap();
     slam.set_map(map(truth, 0.01, seed)).unwrap();
@@ -48,7 +48,7 @@ fn a_robot_among_pairs_of_landmarks_is_where_it_is_with_their_identities() {
         let (mut named, mut nameless) = ((0.0, 0.0), (0.0, 0.0));
         let mut most = 0;
         for seed in 0..6 {
-            let mut instants = drive(&truth, SIDE, Way::Circle(6.0), 300, 40 + seed);
+            let mut instants = drive(&truth, SIDE, Path::Circle(6.0), 300, 40 + seed);
             one_at_a_time(&mut instants);
             let (rmse, nees) = run(&mut slam(&truth, filter, seed), &instants, true);
             named = (named.0 + rmse / 6.0, named.1 + nees / 6.0);
@@ -70,17 +70,17 @@ fn a_robot_among_pairs_of_landmarks_is_where_it_is_with_their_identities() {
 fn noise_is_learned_while_there_are_several_hypotheses() {
     let truth = pairs();
     let mut ambiguous = 0;
-    for told in [0.4, 2.5] {
-        let config = |told: f64| {
+    for claimed in [0.4, 2.5] {
+        let config = |claimed: f64| {
             let mut config = slam(&truth, "default", 5).config().clone();
-            config.sensor.range_std_m *= told;
-            config.sensor.bearing_std_rad *= told;
+            config.sensor.range_std_m *= claimed;
+            config.sensor.bearing_std_rad *= claimed;
             config.learning.enabled = true;
             config
         };
-        let mut robot = Slam::new(config(told)).unwrap();
+        let mut robot = Slam::new(config(claimed)).unwrap();
         robot.set_map(map(&truth, 0.01, 5)).unwrap();
-        let mut instants = drive(&truth, SIDE, Way::Circle(6.0), 120, 12);
+        let mut instants = drive(&truth, SIDE, Path::Circle(6.0), 120, 12);
         one_at_a_time(&mut instants);
         for instant in &instants {
             feed(&mut robot, instant, false);
@@ -88,7 +88,7 @@ fn noise_is_learned_while_there_are_several_hypotheses() {
         }
         let learned = robot.learned_noise().unwrap();
         let std = learned.sensors.iter().find(|of| of.sensor == 1).unwrap().std;
-        assert!(std[..2].iter().all(|s| (0.7..1.4).contains(&(s * told))), "told {told}: {std:?}");
+        assert!(std[..2].iter().all(|s| (0.7..1.4).contains(&(s * claimed))), "told {claimed}: {std:?}");
     }
     assert!(ambiguous > 100, "{ambiguous}");
 }
@@ -96,7 +96,7 @@ fn noise_is_learned_while_there_are_several_hypotheses() {
 #[test]
 fn where_every_measurement_is_clear_identities_change_nothing() {
     let truth = landmarks(SIDE, 3);
-    let instants = drive(&truth, SIDE, Way::Circle(6.0), 100, 7);
+    let instants = drive(&truth, SIDE, Path::Circle(6.0), 100, 7);
     let (mut named, mut nameless) = (slam(&truth, "default", 5), slam(&truth, "default", 5));
     let mut alike = 0;
     for instant in &instants {
@@ -114,7 +114,7 @@ fn where_every_measurement_is_clear_identities_change_nothing() {
 #[test]
 fn the_order_of_measurements_does_not_matter() {
     let truth = pairs();
-    let instants = drive(&truth, SIDE, Way::Circle(6.0), 60, 8);
+    let instants = drive(&truth, SIDE, Path::Circle(6.0), 60, 8);
     let (mut one, mut other) = (slam(&truth, "default", 5), slam(&truth, "default", 5));
     for mut instant in instants {
         instant.seen.truncate(6);
@@ -129,7 +129,7 @@ fn the_order_of_measurements_does_not_matter() {
 fn clutter_and_scans_of_one_place_end_in_bounded_hypotheses() {
     let truth = pairs();
     let mut slam = slam(&truth, "default", 5);
-    for mut instant in drive(&truth, SIDE, Way::Circle(6.0), 20, 9) {
+    for mut instant in drive(&truth, SIDE, Path::Circle(6.0), 20, 9) {
         let Some(first) = instant.seen.first().copied() else { continue };
         instant.seen = vec![first; 200];
         feed(&mut slam, &instant, false);
@@ -144,7 +144,7 @@ fn clutter_and_scans_of_one_place_end_in_bounded_hypotheses() {
 fn a_robot_that_is_carried_away_while_hypotheses_are_open_is_found_by_identities() {
     let truth = pairs();
     let mut slam = slam(&truth, "default", 5);
-    let mut instants = drive(&truth, SIDE, Way::Circle(6.0), 300, 10);
+    let mut instants = drive(&truth, SIDE, Path::Circle(6.0), 300, 10);
     let (mut open, mut fed) = (0, 0);
     one_at_a_time(&mut instants[..50]);
     for instant in &instants[..50] {

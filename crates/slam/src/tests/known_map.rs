@@ -1,6 +1,6 @@
 //! Known maps: runs in them, and landmarks that leave and come back, are moved or were never there.
 
-use super::hall::{self, Instant, Way, drive, feed, landmarks, map, nees, start};
+use super::hall::{self, Instant, Path, drive, feed, landmarks, map, nees, start};
 use crate::{Config, DropReason, Filter, LandmarkMap, MapMode, Measurement, Odometry, Se2, Slam, TimeJump};
 use nalgebra::{Matrix3, Vector2};
 
@@ -37,7 +37,7 @@ fn run(slam: &mut Slam, instants: &[Instant], with_identities: bool) -> Result {
 struct Study {
     filter: &'static str,
     mode: MapMode,
-    way: Way,
+    way: Path,
     map_std: f64,
     active: usize,
     with_identities: bool,
@@ -69,7 +69,7 @@ impl Study {
 const STUDY: Study = Study {
     filter: "default",
     mode: MapMode::Localization,
-    way: Way::Winding,
+    way: Path::Winding,
     map_std: 0.1,
     active: 64,
     with_identities: true,
@@ -82,10 +82,10 @@ const STUDY: Study = Study {
 #[ignore = "takes minutes; prints a table"]
 fn table_of_consistency() {
     let ways = [
-        ("winding", Way::Winding),
-        ("circle 6 m", Way::Circle(6.0)),
-        ("circle 30 m", Way::Circle(30.0)),
-        ("staying", Way::Staying),
+        ("winding", Path::Winding),
+        ("circle 6 m", Path::Circle(6.0)),
+        ("circle 30 m", Path::Circle(30.0)),
+        ("staying", Path::Staying),
     ];
     for (name, way) in ways {
         for map_std in [0.01, 0.1, 0.3] {
@@ -105,12 +105,12 @@ fn table_of_consistency() {
 /// A hall of 64 landmarks, a circle through it, and a map that is wrong by 10 cm.
 fn short_drive(steps: usize, seed: u64) -> (Vec<Vector2<f64>>, Vec<Instant>) {
     let truth = landmarks(8, seed);
-    let instants = drive(&truth, 8, Way::Circle(6.0), steps, seed + 1);
+    let instants = drive(&truth, 8, Path::Circle(6.0), steps, seed + 1);
     (truth, instants)
 }
 
 fn start_of_circle(filter: &str, mode: MapMode, seed: u64) -> Config {
-    hall::config_from(start(Way::Circle(6.0), 8), (0.1, 0.03), filter, mode, seed)
+    hall::config_from(start(Path::Circle(6.0), 8), (0.1, 0.03), filter, mode, seed)
 }
 
 #[test]
@@ -137,7 +137,7 @@ fn a_map_without_errors_gives_the_same_poses_frozen_and_not() {
     for filter in ["default", "invariant", "ekf", "reduced"] {
         let exact = map(&truth, 0.0, 3);
         // Estimates differ to second order in the error of the start.
-        let start = start(Way::Circle(6.0), 8);
+        let start = start(Path::Circle(6.0), 8);
         let [mut frozen, mut extended] = [MapMode::Localization, MapMode::Extend]
             .map(|mode| slam_with(hall::config_from(start, (0.02, 0.004), filter, mode, 5), exact.clone()));
         for instant in &instants {
@@ -169,9 +169,9 @@ fn the_order_of_landmarks_in_a_map_does_not_matter() {
 #[test]
 fn landmarks_out_of_view_leave_and_come_back() {
     let truth = landmarks(8, 4);
-    let instants = drive(&truth, 8, Way::Circle(9.0), 900, 5);
+    let instants = drive(&truth, 8, Path::Circle(9.0), 900, 5);
     for mode in [MapMode::Localization, MapMode::Extend] {
-        let mut config = hall::config_from(start(Way::Circle(9.0), 8), (0.1, 0.03), "default", mode, 7);
+        let mut config = hall::config_from(start(Path::Circle(9.0), 8), (0.1, 0.03), "default", mode, 7);
         (config.map.active_features, config.map.max_features) = (16, 24);
         let mut slam = slam_with(config, map(&truth, 0.05, 3));
         let mut most = 0;
@@ -258,7 +258,7 @@ fn a_clock_that_is_set_back_while_a_map_is_extended_leaves_the_map_that_was_give
 fn modes_change_while_running() {
     let (truth, instants) = short_drive(400, 6);
     for filter in ["default", "ekf", "reduced"] {
-        let start = start(Way::Circle(6.0), 8);
+        let start = start(Path::Circle(6.0), 8);
         let config = hall::config_from(start, (0.02, 0.01), filter, MapMode::Mapping, 3);
         let mut slam = Slam::new(config).unwrap();
         let modes = [MapMode::Mapping, MapMode::Localization, MapMode::Extend, MapMode::Localization, MapMode::Mapping];
@@ -284,7 +284,7 @@ fn modes_change_while_running() {
 
 /// The mean NEES over `runs` of the last of some clouds, for a start that is off by these standard deviations.
 fn nees_from(stds: (f64, f64), scans: usize, runs: u64) -> f64 {
-    let way = Way::Circle(6.0);
+    let way = Path::Circle(6.0);
     let of_run = |seed: u64| {
         let truth = landmarks(12, 20 + seed);
         let instants = drive(&truth, 12, way, scans, 40 + seed);
@@ -316,7 +316,7 @@ fn the_covariance_counts_the_errors_of_the_map() {
     }
     // A map that is taken for exact and is not makes the covariance far too small.
     let truth = landmarks(12, 1);
-    let instants = drive(&truth, 12, Way::Circle(6.0), 200, 2);
+    let instants = drive(&truth, 12, Path::Circle(6.0), 200, 2);
     let mut wrong = map(&truth, 0.1, 3);
     wrong.landmarks.iter_mut().for_each(|landmark| landmark.covariance *= 1e-6);
     let mut slam = slam_with(start_of_circle("default", MapMode::Localization, 4), wrong);

@@ -50,10 +50,10 @@ pub(super) fn correlated(coordinates: Coordinates, landmarks: usize, seed: u64) 
             last_seen: Stamp::default(),
             measurements: 1,
             is_mapped: false,
-            is_viewpoint: false,
-            is_begun: false,
-            misfits: 0,
-            misfit_since: Stamp::MIN,
+            is_anchor_point: false,
+            is_inherited: false,
+            outliers: 0,
+            outliers_since: Stamp::MIN,
         };
         state.append(landmark, &from_pose, &(own * own.transpose() + Matrix2::identity() * 0.01));
     }

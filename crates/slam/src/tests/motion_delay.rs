@@ -23,10 +23,10 @@ fn twist(k: i64, changes: bool) -> (f64, f64) {
 }
 
 /// Drives among twelve landmarks with clouds that are stamped `late` messages too late, of which the filter is told
-/// `told`; returns what was learned of the delay, its standard deviation, and the squared Mahalanobis distance of the last
+/// `claimed`; returns what was learned of the delay, its standard deviation, and the squared Mahalanobis distance of the last
 /// pose from where the robot was when the readings were taken, as far as nobody told.
 fn learned(
-    (late, told): (i64, i64),
+    (late, claimed): (i64, i64),
     changes: bool,
     odometry_noise: f64,
     hold: TwistHold,
@@ -39,7 +39,7 @@ fn learned(
     config.motion.yaw_rate_std = odometry_noise.max(0.01);
     config.sensor.kind = MeasurementKind::RangeBearing;
     (config.sensor.range_std_m, config.sensor.bearing_std_rad) = (0.02, 0.005);
-    config.sensor.delay_s = told as f64 * STEP_S;
+    config.sensor.delay_s = claimed as f64 * STEP_S;
     let motion_delay = Prior { sigma: SIGMA, ..Prior::default() };
     config.calibration = CalibrationConfig { motion_delay, ..CalibrationConfig::default() };
     let mut slam = Slam::new(config).unwrap();
@@ -63,7 +63,7 @@ fn learned(
         let odometry = Odometry { stamp: stamp(k), velocity, yaw_rate: w + noise(odometry_noise), covariance: None };
         slam.odometry(&odometry).unwrap();
         // What was taken before the first odometry is of no use.
-        if k % 5 == 0 && k >= told {
+        if k % 5 == 0 && k >= claimed {
             let at = truth[(k - late).max(0) as usize];
             let seen: Vec<_> = (0..12)
                 .map(|i| {
@@ -77,7 +77,7 @@ fn learned(
     }
     let estimate = slam.calibration().find(|e| e.parameter == CalibrationParameter::MotionDelay).unwrap();
     let step = last.unwrap();
-    let at = truth[(step.estimate.stamp.secs() / STEP_S).round() as usize - (late - told) as usize];
+    let at = truth[(step.estimate.stamp.secs() / STEP_S).round() as usize - (late - claimed) as usize];
     let off = step.estimate.pose;
     let e = Vector3::new(off.p.x - at.p.x, off.p.y - at.p.y, off.theta - at.theta);
     (estimate.value, estimate.std, e.dot(&(step.estimate.covariance.try_inverse().unwrap() * e)))
@@ -99,11 +99,11 @@ fn late_scans_and_late_drives_are_found() {
 /// What is told of it is not learned once more, and the pose is that of its stamp.
 #[test]
 fn of_late_scans_what_is_not_told_is_found() {
-    for told in [5, 3] {
-        let (value, std, distance) = learned((5, told), true, 0.01, TwistHold::After, 9);
-        let expected = (5 - told) as f64 * STEP_S;
-        assert!((value - expected).abs() < 4.0 * std && std < 0.001, "{told}: {value} ± {std}");
-        assert!(distance < 25.0, "{told}: {distance}");
+    for claimed in [5, 3] {
+        let (value, std, distance) = learned((5, claimed), true, 0.01, TwistHold::After, 9);
+        let expected = (5 - claimed) as f64 * STEP_S;
+        assert!((value - expected).abs() < 4.0 * std && std < 0.001, "{claimed}: {value} ± {std}");
+        assert!(distance < 25.0, "{claimed}: {distance}");
     }
 }
 
@@ -147,10 +147,10 @@ proptest! {
     }
 }
 
-/// The steps of a drive whose clouds are stamped `late_s` too late, and of a filter that is told `told_s`.
-fn steps_of_late_scans(late_s: f64, told_s: f64) -> Vec<Step> {
+/// The steps of a drive whose clouds are stamped `late_s` too late, and of a filter that is told `claimed_s`.
+fn steps_of_late_scans(late_s: f64, claimed_s: f64) -> Vec<Step> {
     let mut config = config("default");
-    config.sensor.delay_s = told_s;
+    config.sensor.delay_s = claimed_s;
     let mut slam = Slam::new(config).unwrap();
     let mut steps = Vec::new();
     for instant in recording(100, 7) {

@@ -44,14 +44,14 @@ fn learned(config: Config, instants: &[Instant]) -> (Slam, crate::LearnedNoise) 
 
 #[test]
 fn wrong_standard_deviations_of_measurements_are_learned() {
-    for told in [0.25, 0.5, 1.0, 2.0, 4.0] {
-        let (_, noise) = learned(learning(told, 1.0), &recording(1200, 5));
+    for claimed in [0.25, 0.5, 1.0, 2.0, 4.0] {
+        let (_, noise) = learned(learning(claimed, 1.0), &recording(1200, 5));
         let [sensor] = &noise.sensors[..] else { panic!("{noise:?}") };
         for factor in &sensor.std[..2] {
-            assert!((factor * told - 1.0).abs() < 0.08, "told {told}: {noise:?}");
+            assert!((factor * claimed - 1.0).abs() < 0.08, "told {claimed}: {noise:?}");
         }
         assert!(
-            sensor.lasting_share[..2].iter().all(|share| *share < 0.1),
+            sensor.time_correlated_share[..2].iter().all(|share| *share < 0.1),
             "independent errors are taken for that: {noise:?}"
         );
     }
@@ -59,10 +59,10 @@ fn wrong_standard_deviations_of_measurements_are_learned() {
 
 #[test]
 fn wrong_standard_deviations_of_odometry_are_learned() {
-    for told in [0.5, 1.0, 2.0] {
-        let (_, noise) = learned(learning(1.0, told), &recording(3000, 6));
-        let [forward, _, turning] = noise.odometry.map(|factor| factor * told);
-        assert!((forward - 1.0).abs() < 0.35 && (turning - 1.0).abs() < 0.35, "told {told}: {noise:?}");
+    for claimed in [0.5, 1.0, 2.0] {
+        let (_, noise) = learned(learning(1.0, claimed), &recording(3000, 6));
+        let [forward, _, turning] = noise.odometry.map(|factor| factor * claimed);
+        assert!((forward - 1.0).abs() < 0.35 && (turning - 1.0).abs() < 0.35, "told {claimed}: {noise:?}");
     }
 }
 
@@ -85,17 +85,17 @@ fn a_robot_at_rest_learns_nothing_of_its_odometry() {
 
 #[test]
 fn errors_that_stay_alike_are_found_and_not_taken_for_small_ones() {
-    for lasting_s in [0.3, 1.0, 3.0] {
-        let rho = (-DT / lasting_s).exp();
+    for time_correlated_s in [0.3, 1.0, 3.0] {
+        let rho = (-DT / time_correlated_s).exp();
         let (_, noise) = learned(learning(1.0, 1.0), &alike(recording(1500, 9), rho, 10));
         let [sensor] = &noise.sensors[..] else { panic!("{noise:?}") };
         for d in 0..2 {
-            let ratio = sensor.correlation_s[d] / lasting_s;
-            assert!((0.4..=1.5).contains(&ratio), "{lasting_s} s: {noise:?}");
-            assert!(sensor.lasting_share[d] > 0.8, "{lasting_s} s: {noise:?}");
+            let ratio = sensor.correlation_s[d] / time_correlated_s;
+            assert!((0.4..=1.5).contains(&ratio), "{time_correlated_s} s: {noise:?}");
+            assert!(sensor.time_correlated_share[d] > 0.8, "{time_correlated_s} s: {noise:?}");
         }
-        assert!(sensor.std[..2].iter().all(|factor| *factor >= 1.0), "{lasting_s} s: {noise:?}");
-        assert!(noise.odometry.iter().all(|factor| *factor >= 1.0), "{lasting_s} s: {noise:?}");
+        assert!(sensor.std[..2].iter().all(|factor| *factor >= 1.0), "{time_correlated_s} s: {noise:?}");
+        assert!(noise.odometry.iter().all(|factor| *factor >= 1.0), "{time_correlated_s} s: {noise:?}");
     }
 }
 
@@ -104,7 +104,7 @@ fn a_stated_correlation_is_given_up_where_there_is_none() {
     let mut config = learning(1.0, 1.0);
     config.sensor.correlation_s = 0.5;
     let (_, noise) = learned(config, &recording(1500, 11));
-    assert!(noise.sensors[0].lasting_share[..2].iter().all(|share| *share < 0.15), "{noise:?}");
+    assert!(noise.sensors[0].time_correlated_share[..2].iter().all(|share| *share < 0.15), "{noise:?}");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Clouds that come too late for their place, and are taken in by going back.
 
-use super::hall::{self, Way};
+use super::hall::{self, Path};
 use super::{Instant, config, drain, recording, stamp};
 use crate::{
     Config, DropReason, Imu, Landmark, LandmarkMap, MapMode, Measurement, MeasurementKind, Odometry, PoseEstimate,
@@ -91,7 +91,7 @@ fn a_scan_that_is_late_gives_what_it_would_have_given_in_time_to_the_last_bit() 
 fn in_a_known_map_too() {
     let truth = hall::landmarks(7, 1);
     let map = hall::map(&truth, 0.05, 2);
-    let way = Way::Circle(6.0);
+    let way = Path::Circle(6.0);
     let instants: Vec<Instant> = hall::drive(&truth, 7, way, 80, 3)
         .into_iter()
         .map(|hall::Instant { odometry, truth, seen }| Instant { odometry, truth, seen })

@@ -9,7 +9,7 @@ fn driven() -> Slam {
     let mut config = config("default");
     config.map.local_features = 8;
     config.map.forget_after_s = 0.5;
-    let mut slam = Slam::of_parts(Filter::default(), config).unwrap();
+    let mut slam = Slam::of_submaps(Filter::default(), config).unwrap();
     drive(&mut slam, 0..20, &[1, 2, 3]);
     slam
 }
@@ -39,7 +39,7 @@ fn what_stays_is_where_it_was_as_seen_from_the_robot() {
         (local.pose(), (places, local.covariance(&stays)))
     };
     assert!(before.1.fixed_view::<3, 3>(0, 0).amax() > 1e-6 && pose.theta > 0.1);
-    slam.begin_part_with(|id| id != 2);
+    slam.start_submap_with(|id| id != 2);
     let local = slam.local().unwrap();
     assert_eq!((local.len(), local.pose()), (2, Se2::identity()));
     let stays = [local.find(1).unwrap(), local.find(3).unwrap()];
@@ -59,7 +59,7 @@ fn what_stays_is_where_it_was_as_seen_from_the_robot() {
 #[test]
 fn what_a_part_was_begun_with_is_not_forgotten() {
     let mut slam = driven();
-    slam.begin_part_with(|id| id == 1);
+    slam.start_submap_with(|id| id == 1);
     drive(&mut slam, 20..30, &[4, 5]);
     drive(&mut slam, 30..45, &[5]);
     let local = slam.local().unwrap();

@@ -1,6 +1,6 @@
 //! The filter that does not know where it is: no estimates, and then the right one.
 
-use super::hall::{self, Instant, Way, drive, landmarks, map, start};
+use super::hall::{self, Instant, Path, drive, landmarks, map, start};
 use crate::{Config, MapMode, Measurement, MeasurementKind, RelocalizeError, ResumeError, Slam, StartMode, Step};
 use nalgebra::Matrix3;
 
@@ -28,7 +28,7 @@ fn distance(step: &Step, instant: &Instant) -> f64 {
 #[test]
 fn there_are_no_estimates_until_the_robot_is_found_and_then_the_right_ones() {
     let truth = landmarks(SIDE, 1);
-    let instants = drive(&truth, SIDE, Way::Winding, 150, 2);
+    let instants = drive(&truth, SIDE, Path::Winding, 150, 2);
     for filter in ["default", "ekf", "reduced"] {
         for (mode, with_identities) in
             [(MapMode::Localization, false), (MapMode::Localization, true), (MapMode::Extend, false)]
@@ -54,19 +54,19 @@ fn there_are_no_estimates_until_the_robot_is_found_and_then_the_right_ones() {
 #[test]
 fn a_search_is_asked_for_ended_by_a_pose_and_begun_again_by_a_reset() {
     let truth = landmarks(SIDE, 1);
-    let instants = drive(&truth, SIDE, Way::Winding, 60, 2);
+    let instants = drive(&truth, SIDE, Path::Winding, 60, 2);
     let mut slam = Slam::new(hall::config("default", MapMode::Localization)).unwrap();
     assert_eq!(slam.relocalize(), Err(RelocalizeError::NoMap));
     slam.set_map(map(&truth, 0.02, 3)).unwrap();
     assert!(slam.search().is_none() && feed(&mut slam, &instants[0], false).is_some());
     slam.relocalize().unwrap();
     assert!(feed(&mut slam, &instants[1], false).is_none() && slam.search().is_some());
-    slam.set_pose(start(Way::Winding, SIDE), &(Matrix3::identity() * 0.01)).unwrap();
+    slam.set_pose(start(Path::Winding, SIDE), &(Matrix3::identity() * 0.01)).unwrap();
     assert!(feed(&mut slam, &instants[2], false).is_some());
 
     let mut slam = Slam::new(unknown("default", MapMode::Localization)).unwrap();
     slam.set_map(map(&truth, 0.02, 3)).unwrap();
-    slam.set_pose(start(Way::Winding, SIDE), &(Matrix3::identity() * 0.01)).unwrap();
+    slam.set_pose(start(Path::Winding, SIDE), &(Matrix3::identity() * 0.01)).unwrap();
     assert!(slam.search().is_none());
     slam.reset();
     assert!(slam.search().is_some());
@@ -83,7 +83,7 @@ fn the_scan_that_finds_the_robot_corrects_it_no_second_time() {
     let truth = landmarks(SIDE, 1);
     let mut slam = Slam::new(unknown("default", MapMode::Localization)).unwrap();
     slam.set_map(map(&truth, 0.02, 3)).unwrap();
-    let found = drive(&truth, SIDE, Way::Winding, 100, 2).iter().find_map(|instant| feed(&mut slam, instant, false));
+    let found = drive(&truth, SIDE, Path::Winding, 100, 2).iter().find_map(|instant| feed(&mut slam, instant, false));
     let found = found.unwrap();
     assert_eq!((found.accepted, found.dof, found.landmarks), (0, 0, 0));
 }
@@ -91,7 +91,7 @@ fn the_scan_that_finds_the_robot_corrects_it_no_second_time() {
 #[test]
 fn what_changes_while_the_robot_is_searched_for_does_not_end_the_search() {
     let truth = landmarks(SIDE, 1);
-    let instants = drive(&truth, SIDE, Way::Winding, 100, 2);
+    let instants = drive(&truth, SIDE, Path::Winding, 100, 2);
     let mut slam = Slam::new(hall::config("default", MapMode::Localization)).unwrap();
     slam.set_map(map(&truth, 0.02, 3)).unwrap();
     slam.relocalize().unwrap();
@@ -116,13 +116,13 @@ fn a_robot_that_is_carried_away_among_landmarks_without_identity_is_found_again(
     let truth = landmarks(SIDE, 1);
     let mut config = hall::config("default", MapMode::Localization);
     config.gate.starvation_limit_s = 1.0;
-    let at = start(Way::Winding, SIDE);
+    let at = start(Path::Winding, SIDE);
     (config.initial.x_m, config.initial.y_m, config.initial.yaw_rad) = (at.p.x, at.p.y, at.theta);
     config.initial.mode = StartMode::Unknown;
     let mut slam = Slam::new(config).unwrap();
     slam.set_map(map(&truth, 0.02, 3)).unwrap();
     slam.set_pose(at, &(Matrix3::identity() * 1e-4)).unwrap();
-    let (before, after) = (drive(&truth, SIDE, Way::Winding, 50, 2), drive(&truth, SIDE, Way::Circle(6.0), 400, 4));
+    let (before, after) = (drive(&truth, SIDE, Path::Winding, 50, 2), drive(&truth, SIDE, Path::Circle(6.0), 400, 4));
     before.iter().for_each(|instant| assert!(distance(&feed(&mut slam, instant, false).unwrap(), instant) < 0.3));
     let mut last = f64::INFINITY;
     for instant in &after {

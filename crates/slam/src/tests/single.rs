@@ -228,10 +228,10 @@ fn positions_from_outside_tie_the_map_to_the_world_when_the_robot_has_driven() {
                 }
                 drain(&mut slam);
                 if k == 12 {
-                    assert!(slam.state().tie.is_some(), "{filter}: one metre does not tell a heading");
+                    assert!(slam.state().georeference.is_some(), "{filter}: one metre does not tell a heading");
                 }
             }
-            assert!(slam.state().tie.is_none(), "{filter} {seed}");
+            assert!(slam.state().georeference.is_none(), "{filter} {seed}");
             let estimates: Vec<_> = slam.calibration().collect();
             let of = |p| estimates.iter().find(|e| e.parameter == p).map(|e| (e.value, e.std)).unwrap();
             let (value, std) = of(CalibrationParameter::WorldYaw);
@@ -262,7 +262,7 @@ fn a_pose_from_outside_ties_the_map_at_once() {
         let pose = Measurement { covariance, ..Measurement::new(None, [at.p.x, at.p.y, at.theta]) };
         slam.features(stamp, MeasurementKind::WorldPose, &[pose]).unwrap();
         drain(&mut slam);
-        assert!(slam.state().tie.is_none());
+        assert!(slam.state().georeference.is_none());
     }
     let world = slam.state().calibration.world();
     assert!((world.p - tie.p).norm() < 1e-6 && (world.theta - tie.theta).abs() < 1e-9, "{world:?}");
@@ -291,7 +291,7 @@ fn a_run_with_open_places_can_be_saved() {
             drain(slam);
         }
         if k == 3 {
-            assert!(!slam.state().viewpoints.is_empty() && slam.state().tie.is_some());
+            assert!(!slam.state().anchor_poses.is_empty() && slam.state().georeference.is_some());
             let text = serde_json::to_string(&slam.save()).unwrap();
             let saved: crate::SavedState = serde_json::from_str(&text).unwrap();
             resumed = Some(Slam::resume(config.clone(), saved).unwrap());

@@ -250,24 +250,24 @@ fn a_slip_of_long_ago_is_found_where_the_map_hung_together_by_odometry() {
 /// That a slip of long ago is told later is as if it had been told in time.
 #[test]
 fn a_slip_that_is_told_late_is_the_slip() {
-    let (mut late, mut told) = (Around::new(4), Around::new(4));
+    let (mut late, mut claimed) = (Around::new(4), Around::new(4));
     late.drive(475, 0.0);
-    told.drive(475, 0.0);
-    let place = told.slam.estimator.state.pose.p;
+    claimed.drive(475, 0.0);
+    let place = claimed.slam.estimator.state.pose.p;
     let slip = Slip { turn: 0.0, std: 0.3, at: None };
-    told.slam.estimator.slip(slip);
+    claimed.slam.estimator.slip(slip);
     late.drive(200, 0.0);
-    told.drive(200, 0.0);
+    claimed.drive(200, 0.0);
     let Some(cut) = late.slam.estimator.point().cut() else { panic!("nothing of before was read again") };
     assert!((cut.place - place).norm() < 2.0 && (1.0..4.0).contains(&cut.reach_m), "{cut:?}, {place}");
     let before = late.slam.estimator.state.pose_covariance()[(2, 2)];
     late.slam.estimator.slip(Slip { at: Some(Cut { place, reach_m: 0.0, ..cut }), ..slip });
-    let (late, told) = (&late.slam.estimator.state, &told.slam.estimator.state);
+    let (late, claimed) = (&late.slam.estimator.state, &claimed.slam.estimator.state);
     assert!(late.pose_covariance()[(2, 2)] > before + 0.08);
-    assert_eq!(late.landmarks.len(), told.landmarks.len());
+    assert_eq!(late.landmarks.len(), claimed.landmarks.len());
     let n = late.covariance.dim();
     for (i, j) in (0..n).flat_map(|i| (0..=i).map(move |j| (i, j))) {
-        let (one, other) = (late.covariance.get(i, j), told.covariance.get(i, j));
+        let (one, other) = (late.covariance.get(i, j), claimed.covariance.get(i, j));
         assert!((one - other).abs() < 1e-6 * (1.0 + other.abs()), "{i}, {j}: {one}, {other}");
     }
 }

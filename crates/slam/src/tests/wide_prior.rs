@@ -24,11 +24,11 @@ fn lost(filter: &str, seed: u64, known: &[u32], seen: impl Fn(usize) -> Vec<u32>
     lost_by((config(filter), 1.0), (seed, STD, STD), known, seen)
 }
 
-/// The same with errors of the robot of the standard deviations `std` where the filter knows of `told`, and errors of
+/// The same with errors of the robot of the standard deviations `std` where the filter knows of `claimed`, and errors of
 /// the readings so many times as large.
 fn lost_by(
     (mut config, factor): (Config, f64),
-    (seed, std, told): (u64, Vector3<f64>, Vector3<f64>),
+    (seed, std, claimed): (u64, Vector3<f64>, Vector3<f64>),
     known: &[u32],
     seen: impl Fn(usize) -> Vec<u32>,
 ) -> (Slam, Vec<(Step, Se2)>) {
@@ -53,7 +53,7 @@ fn lost_by(
     config.sensor.position_std_m *= factor;
     let mut slam = Slam::new(config).unwrap();
     instants[..60].iter().for_each(|instant| drop(feed(&mut slam, instant)));
-    let covariance = Matrix3::from_diagonal(&told.component_mul(&told));
+    let covariance = Matrix3::from_diagonal(&claimed.component_mul(&claimed));
     slam.estimator.advance(&Increment { motion: Se2::identity(), covariance, drift: None });
     let steps = instants[60..].iter().flat_map(|i| feed(&mut slam, i).into_iter().map(|step| (step, i.truth)));
     let steps = steps.collect();
@@ -147,9 +147,9 @@ fn a_robot_that_is_found_elsewhere_keeps_what_odometry_says_of_its_heading() {
 /// A robot that is where its covariance does not allow it to be is not moved there by one cloud.
 #[test]
 fn a_robot_is_not_found_where_nothing_allows_it_to_be() {
-    let (std, told) = (Vector3::new(20.0, 20.0, 2.0), Vector3::new(2.0, 2.0, 0.3));
+    let (std, claimed) = (Vector3::new(20.0, 20.0, 2.0), Vector3::new(2.0, 2.0, 0.3));
     for seed in 1..=20 {
-        let (_, steps) = lost_by((config("default"), 1.0), (seed, std, told), &ALL, |_| ALL.to_vec());
+        let (_, steps) = lost_by((config("default"), 1.0), (seed, std, claimed), &ALL, |_| ALL.to_vec());
         let first = &steps[0].0.estimate;
         let is_found = nees(&steps[0].0, &steps[0].1) < 16.0;
         assert!(is_found || first.covariance[(0, 0)] + first.covariance[(1, 1)] > 1.0, "{seed}: {first:?}");

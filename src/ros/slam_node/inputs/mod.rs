@@ -6,7 +6,7 @@
 //! - [`sources`]: which of several sources of odometry counts.
 //!
 //! A further type of message belongs beside `cloud` and `poses` of [`sensors`]: a plain struct in
-//! [`lienav_io::messages`], a conversion in [`lienav_io::convert`] that takes a [`Seat`](lienav_io::convert::Seat), and
+//! [`lienav_io::messages`], a conversion in [`lienav_io::convert`] that takes a [`Extrinsics`](lienav_io::convert::Seat), and
 //! a word of [`FeaturesMessage`]. Where not every workspace has its package, that is a cargo feature.
 
 mod message;
@@ -225,11 +225,11 @@ impl Inputs {
         // Only the sensor of `features` has a frame that a parameter names.
         let expected: &[Frame<'_>] = if sensor == 0 { &settings.sensor() } else { &[] };
         let base = (settings.base_frame.as_str(), &self.tree);
-        let is_untold = self.tree.is_empty() && self.since.elapsed() > SILENT;
+        let is_unstated = self.tree.is_empty() && self.since.elapsed() > SILENT;
         let Some(input) = self.sensors.get_mut(usize::from(sensor)) else {
             return Err(unknown_sensor(settings));
         };
-        input.is_untold = is_untold;
+        input.is_unstated = is_unstated;
         input.read(message, (&self.detections, &settings.tags.camera()), slam, base, expected)
     }
 

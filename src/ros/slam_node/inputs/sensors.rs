@@ -3,8 +3,8 @@
 use super::message::FeaturesOf;
 use super::settings::{FeaturesMessage, Named, SensorSettings};
 use lienav_io::convert::{
-    DetectionWords, Frame, Origin, Pinhole, Refusal, Seat, TagCamera, april_tags, check_frame, detections, pose_array,
-    seated_features,
+    DetectionWords, Extrinsics, Frame, Origin, Pinhole, Refusal, TagCamera, april_tags, check_frame, detections,
+    features_from, pose_array,
 };
 use lienav_io::messages::CameraInfo;
 use lienav_io::transforms::StaticTransforms;
@@ -32,10 +32,10 @@ pub struct SensorInput {
     /// Where it sits, if the user has said so.
     stated: Option<Se2>,
     /// Nobody says where anything sits, and nobody will: a robot without `/tf_static`.
-    pub is_untold: bool,
+    pub is_unstated: bool,
     /// The frame of its first message.
     frame: Option<String>,
-    seat: Option<Seat>,
+    extrinsics: Option<Extrinsics>,
     /// The camera whose images tags are found in, if that has been told.
     camera: Option<Pinhole>,
     /// For each of [`KINDS`], the filter's number for it.
@@ -57,7 +57,7 @@ pub struct Seen {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Placed {
     /// Somebody has told.
-    Told(String),
+    Stated(String),
     /// Nobody has.
     Assumed(String),
 }
@@ -70,9 +70,9 @@ impl SensorInput {
             message,
             kind: None,
             stated,
-            is_untold: false,
+            is_unstated: false,
             frame: None,
-            seat: None,
+            extrinsics: None,
             camera: None,
             sensors: KINDS,
             noise: None,
@@ -91,9 +91,9 @@ impl SensorInput {
             message: settings.message,
             kind: Some(settings.kind),
             stated: is_placed.then_some(place),
-            is_untold: false,
+            is_unstated: false,
             frame: None,
-            seat: None,
+            extrinsics: None,
             camera: None,
             sensors,
             noise: Some(settings.clone()),
@@ -131,24 +131,24 @@ impl SensorInput {
         place: (&str, &StaticTransforms),
         expected: &[Frame<'_>],
     ) -> Result<Seen, Refusal> {
-        let before = self.seat;
-        let (seat, placed) = self.seat(&message.header().frame_id, place, expected)?;
+        let before = self.extrinsics;
+        let (extrinsics, placed) = self.extrinsics(&message.header().frame_id, place, expected)?;
         let preferred = self.kind.unwrap_or(slam.config().sensor.kind);
         let features = match message {
-            FeaturesOf::Cloud(message) => seated_features(message, preferred, &seat),
-            FeaturesOf::Poses(message) => pose_array(message, &seat),
-            FeaturesOf::Detections(message) => detections(message, &seat, words),
+            FeaturesOf::Cloud(message) => features_from(message, preferred, &extrinsics),
+            FeaturesOf::Poses(message) => pose_array(message, &extrinsics),
+            FeaturesOf::Detections(message) => detections(message, &extrinsics, words),
             FeaturesOf::AprilTags(message) => {
                 let unknown = || Refusal::NoCameraInfo { topic: self.camera_topic().unwrap_or_default() };
                 let camera = self.camera.ok_or_else(unknown);
-                camera.and_then(|camera| april_tags(message, &seat, (tags, &camera)))
+                camera.and_then(|camera| april_tags(message, &extrinsics, (tags, &camera)))
             }
         };
         if features.is_err() {
             // Where it sits is said with the first message that is used.
-            self.seat = before;
+            self.extrinsics = before;
         }
-        Ok(self.taken(features?, &seat, placed, slam))
+        Ok(self.taken(features?, &extrinsics, placed, slam))
     }
 
     /// The topic of the camera's description, beside that of the features; `None` where none is needed.
@@ -163,27 +163,30 @@ impl SensorInput {
     }
 
     /// Where the sensor sits whose message is in `frame`: as stated, else as `/tf_static` says. It has one frame.
-    fn seat(
+    fn extrinsics(
         &mut self,
         frame: &str,
         (base, tree): (&str, &StaticTransforms),
         expected: &[Frame<'_>],
-    ) -> Result<(Seat, Option<Placed>), Refusal> {
+    ) -> Result<(Extrinsics, Option<Placed>), Refusal> {
         if let Some(place) = self.stated {
             check_frame("frame_id", frame, expected)?;
             let said = || format!("{} sits at {}, as its parameters say", self.topic, shown(&place));
-            let placed = self.seat.is_none().then(|| Placed::Told(said()));
-            let seat = Seat::level_at(place);
-            self.seat = Some(seat);
-            return Ok((seat, placed));
+            let placed = self.extrinsics.is_none().then(|| Placed::Stated(said()));
+            let extrinsics = Extrinsics::level_at(place);
+            self.extrinsics = Some(extrinsics);
+            return Ok((extrinsics, placed));
         }
         if let Some(first) = &self.frame {
             check_frame("frame_id", frame, &[Frame { name: first, origin: Origin::FirstMessage }])?;
         }
         let pose = tree.between(base, frame);
-        if pose.is_none() && self.is_untold && !expected.is_empty() && check_frame("frame_id", frame, expected).is_ok()
+        if pose.is_none()
+            && self.is_unstated
+            && !expected.is_empty()
+            && check_frame("frame_id", frame, expected).is_ok()
         {
-            let seat = Seat::level_at(Se2::identity());
+            let extrinsics = Extrinsics::level_at(Se2::identity());
             let said = || {
                 format!(
                     "{} is taken to sit at {base}: nothing comes on /tf_static, and no sensor.x_m, sensor.y_m or \
@@ -191,38 +194,42 @@ impl SensorInput {
                     self.topic
                 )
             };
-            let placed = (self.seat != Some(seat)).then(|| Placed::Assumed(said()));
-            self.seat = Some(seat);
-            return Ok((seat, placed));
+            let placed = (self.extrinsics != Some(extrinsics)).then(|| Placed::Assumed(said()));
+            self.extrinsics = Some(extrinsics);
+            return Ok((extrinsics, placed));
         }
         let pose = pose.ok_or_else(|| Refusal::NoTransform {
             base: base.to_owned(),
             frame: frame.to_owned(),
             otherwise: "set x_m, y_m and yaw_rad of the sensor (sensor.x_m … for features)",
         })?;
-        let seat = Seat::of(&pose);
-        let is_new = self.seat != Some(seat);
-        let over = if seat.is_upside_down() { ", upside down" } else { "" };
+        let extrinsics = Extrinsics::of(&pose);
+        let is_new = self.extrinsics != Some(extrinsics);
+        let over = if extrinsics.is_upside_down() { ", upside down" } else { "" };
         let said = || match frame.trim_start_matches('/') == base.trim_start_matches('/') {
             true => format!("{} sits at {base}, the frame of its messages", self.topic),
             false => {
-                format!("{} sits at {}{over}, as /tf_static says ({base} -> {frame})", self.topic, shown(&seat.mount))
+                format!(
+                    "{} sits at {}{over}, as /tf_static says ({base} -> {frame})",
+                    self.topic,
+                    shown(&extrinsics.mount)
+                )
             }
         };
-        let placed = is_new.then(|| Placed::Told(said()));
-        (self.frame, self.seat) = (Some(frame.to_owned()), Some(seat));
-        Ok((seat, placed))
+        let placed = is_new.then(|| Placed::Stated(said()));
+        (self.frame, self.extrinsics) = (Some(frame.to_owned()), Some(extrinsics));
+        Ok((extrinsics, placed))
     }
 
     /// The same features under the filter's number for them; the filter is told where the sensor sits, if it does not
     /// know yet.
-    fn taken(&self, mut features: Scan, seat: &Seat, placed: Option<Placed>, slam: &mut Slam) -> Seen {
+    fn taken(&self, mut features: Scan, extrinsics: &Extrinsics, placed: Option<Placed>, slam: &mut Slam) -> Seen {
         if let Some(k) = KINDS.iter().position(|kind| *kind == features.kind) {
             features.kind = self.sensors[k];
         }
-        if slam.mount(features.kind).is_some_and(|mount| mount != seat.mount) {
+        if slam.mount(features.kind).is_some_and(|mount| mount != extrinsics.mount) {
             // Transforms are finite, and the filter has the sensor.
-            let _ = slam.place_sensor(features.kind, seat.mount);
+            let _ = slam.place_sensor(features.kind, extrinsics.mount);
         }
         Seen { features, placed }
     }
@@ -286,7 +293,7 @@ mod tests {
         let seen = sensor.read(&cloud("lidar"), other(), &mut slam, ("base", &tree), &EXPECTED).unwrap();
         assert_eq!(
             seen.placed.unwrap(),
-            Placed::Told("features sits at x 0.300 y 0.000 yaw 0.000, as /tf_static says (base -> lidar)".into())
+            Placed::Stated("features sits at x 0.300 y 0.000 yaw 0.000, as /tf_static says (base -> lidar)".into())
         );
         assert_eq!(
             (seen.features.kind, slam.mount(MeasurementKind::RangeBearing)),
@@ -306,17 +313,17 @@ mod tests {
         let mut slam = Slam::new(Config::default()).unwrap();
         let mut sensor = SensorInput::main(FeaturesMessage::Cloud, None);
         let none = StaticTransforms::default();
-        sensor.is_untold = true;
+        sensor.is_unstated = true;
         let refusal = sensor.read(&cloud("lidar"), other(), &mut slam, ("base", &none), &EXPECTED).unwrap_err();
         assert_eq!(refusal.word(), "no_transform", "a frame that nobody has named is no guess");
         let seen = sensor.read(&cloud("feature_sensor"), other(), &mut slam, ("base", &none), &EXPECTED).unwrap();
         let Some(Placed::Assumed(said)) = seen.placed else { panic!("{:?}", seen.placed) };
         assert!(said.contains("/tf_static") && said.contains("sensor.x_m"));
         assert_eq!(slam.mount(MeasurementKind::RangeBearing), Some(Se2::identity()));
-        sensor.is_untold = false;
+        sensor.is_unstated = false;
         let tree = tree("feature_sensor", 0.3);
         let seen = sensor.read(&cloud("feature_sensor"), other(), &mut slam, ("base", &tree), &EXPECTED).unwrap();
-        assert!(matches!(seen.placed, Some(Placed::Told(_))));
+        assert!(matches!(seen.placed, Some(Placed::Stated(_))));
         assert_eq!(slam.mount(MeasurementKind::RangeBearing), Some(Se2::new(0.3, 0.0, 0.0)));
     }
 
@@ -326,7 +333,7 @@ mod tests {
         let mut sensor = SensorInput::main(FeaturesMessage::Cloud, None);
         let none = StaticTransforms::default();
         let seen = sensor.read(&cloud("base"), other(), &mut slam, ("base", &none), &EXPECTED).unwrap();
-        assert_eq!(seen.placed, Some(Placed::Told("features sits at base, the frame of its messages".into())));
+        assert_eq!(seen.placed, Some(Placed::Stated("features sits at base, the frame of its messages".into())));
     }
 
     #[test]
@@ -337,7 +344,7 @@ mod tests {
         let tree = tree("feature_sensor", 0.3);
         let seen = sensor.read(&cloud("feature_sensor"), other(), &mut slam, ("base", &tree), &EXPECTED).unwrap();
         let told = "features sits at x 0.100 y 0.200 yaw 0.300, as its parameters say";
-        assert_eq!(seen.placed.unwrap(), Placed::Told(told.into()));
+        assert_eq!(seen.placed.unwrap(), Placed::Stated(told.into()));
         assert_eq!(slam.mount(MeasurementKind::RangeBearing), Some(place));
         let refusal = sensor.read(&cloud("lidar"), other(), &mut slam, ("base", &tree), &EXPECTED).unwrap_err();
         assert_eq!(refusal.word(), "unknown_frame");

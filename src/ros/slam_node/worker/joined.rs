@@ -2,26 +2,26 @@
 
 use super::Worker;
 use crate::ros::slam_node::report::REINITIALIZED;
-use lienav_parts::{Parts, Worker as Place};
 use lienav_slam::{Config, ConfigError, DropReason, PoseEstimate, Slam, Step};
+use lienav_submaps::{Submaps, Worker as Place};
 
 /// The filter of these settings, and what joins the parts of its map where that is made in parts.
 ///
 /// # Errors
 /// Settings that cannot be used.
-pub fn filter_of(config: Config) -> Result<(Slam, Option<Parts>), ConfigError> {
-    let slam = match config.makes_parts() {
+pub fn filter_of(config: Config) -> Result<(Slam, Option<Submaps>), ConfigError> {
+    let slam = match config.makes_submaps() {
         false => Slam::new(config)?,
-        true => Slam::of_parts(config.validate()?, config)?,
+        true => Slam::of_submaps(config.validate()?, config)?,
     };
-    let parts = Parts::new(&slam, Place::Thread)?;
+    let parts = Submaps::new(&slam, Place::Thread)?;
     Ok((slam, parts))
 }
 
 impl Worker {
     /// The next cloud, processed: its pose is in the map.
     pub(super) fn polled(&mut self) -> Option<Step> {
-        let begun_anew = self.slam.landmarks_begun_anew();
+        let reinitialized = self.slam.reinitialized_landmarks();
         let invalid = DropReason::InvalidCovariance;
         let reinitialized = self.slam.counts().get(invalid);
         // One step at a time: which reading is of which source, and what became of it.
@@ -33,7 +33,7 @@ impl Worker {
         let step = step?;
         let traced = self.slam.trace().map_or(&[][..], |trace| &trace.steps);
         self.health.processed(&step, traced);
-        let count = self.slam.landmarks_begun_anew() - begun_anew;
+        let count = self.slam.reinitialized_landmarks() - reinitialized;
         if count > 0 {
             self.log.warn_of("begun_anew", || {
                 format!("{count} landmarks are not where the map has them any more, and begin anew where they are seen")

@@ -73,9 +73,9 @@ impl Worker {
         let (mut fresh, parts) = filter_of(self.slam.config().clone()).map_err(|error| error.to_string())?;
         let MapSettings { file, autosave_s } = &self.settings.map;
         let steps = self.tally.steps();
-        if !file.is_empty() && *autosave_s > 0.0 && self.keeper.is_worth_it(steps) {
+        if !file.is_empty() && *autosave_s > 0.0 && self.map_store.is_worth_it(steps) {
             let filter = (&self.slam, self.parts.as_ref());
-            self.keeper.save(filter, steps, (file, &self.settings.map_frame), None);
+            self.map_store.save(filter, steps, (file, &self.settings.map_frame), None);
         }
         self.inputs.equip(&mut fresh).map_err(|error| error.to_string())?;
         self.inputs.restart();
@@ -87,7 +87,7 @@ impl Worker {
             local.forget();
         }
         self.quality = Window::default();
-        self.keeper.forget(steps);
+        self.map_store.forget(steps);
         self.outputs.restart();
         self.display.clear();
         (self.newest, self.tally.time_jumps_seen, self.tally.map_problem) = (None, 0, None);

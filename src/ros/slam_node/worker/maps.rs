@@ -32,13 +32,13 @@ impl Worker {
         }
         if let Some(request) = self.with_file(request) {
             let (file, frame) = (&self.settings.map.file, &self.settings.map_frame);
-            self.keeper.save((&self.slam, self.parts.as_ref()), self.tally.steps(), (file, frame), Some(request));
+            self.map_store.save((&self.slam, self.parts.as_ref()), self.tally.steps(), (file, frame), Some(request));
         }
     }
 
     pub(super) fn load_map(&mut self, request: Waiting) {
         if let Some(request) = self.with_file(request) {
-            self.keeper.load(&self.settings.map.file, request);
+            self.map_store.load(&self.settings.map.file, request);
         }
     }
 
@@ -46,7 +46,7 @@ impl Worker {
     fn with_file(&mut self, request: Waiting) -> Option<Waiting> {
         let message = match self.settings.map.file.is_empty() {
             true => "parameter 'map.file' is empty: set it to the file of the map",
-            false if self.keeper.is_busy() => {
+            false if self.map_store.is_busy() => {
                 "the disk does not keep up with what was asked for before: ask again later"
             }
             false => return Some(request),
@@ -71,12 +71,12 @@ impl Worker {
     /// Saves the map where that is due, and answers what the thread of the map has done.
     pub(super) fn keep_map(&mut self) {
         let MapSettings { file, autosave_s } = &self.settings.map;
-        let is_due = self.keeper.is_due(self.tally.steps(), *autosave_s);
+        let is_due = self.map_store.is_due(self.tally.steps(), *autosave_s);
         if !file.is_empty() && !self.is_frozen() && is_due && !self.has_no_landmarks() {
             let filter = (&self.slam, self.parts.as_ref());
-            self.keeper.save(filter, self.tally.steps(), (file, &self.settings.map_frame), None);
+            self.map_store.save(filter, self.tally.steps(), (file, &self.settings.map_frame), None);
         }
-        while let Some((done, waiting)) = self.keeper.done() {
+        while let Some((done, waiting)) = self.map_store.done() {
             match done {
                 Done::Saved(result) => self.map_saved(result, waiting),
                 Done::Loaded(result) => {
@@ -93,7 +93,7 @@ impl Worker {
         let result = result.map(|landmarks| format!("{file}: {landmarks} landmarks saved"));
         if result.is_ok() {
             self.tally.map_saves += 1;
-            self.keeper.hold(false);
+            self.map_store.hold(false);
         }
         self.tell(result, waiting);
     }
@@ -102,7 +102,7 @@ impl Worker {
     fn take_map(&mut self, read: Result<MapFile, String>, waiting: Option<Waiting>) {
         let filter = (&mut self.slam, self.parts.as_mut());
         let taken = read.and_then(|file| map::take(filter, file, &self.settings.map_frame));
-        self.keeper.hold(taken.is_err());
+        self.map_store.hold(taken.is_err());
         let result = match taken {
             Ok((said, warnings)) => {
                 warnings.iter().for_each(|warning| self.log.warn(warning));
@@ -137,12 +137,12 @@ impl Worker {
     pub(super) fn save_at_the_end(&mut self) {
         let MapSettings { file, autosave_s } = &self.settings.map;
         let steps = self.tally.steps();
-        let is_worth_it = self.keeper.is_worth_it(steps) && !self.has_no_landmarks();
+        let is_worth_it = self.map_store.is_worth_it(steps) && !self.has_no_landmarks();
         if !file.is_empty() && !self.is_frozen() && *autosave_s > 0.0 && is_worth_it {
             let filter = (&self.slam, self.parts.as_ref());
-            self.keeper.save(filter, steps, (file, &self.settings.map_frame), None);
+            self.map_store.save(filter, steps, (file, &self.settings.map_frame), None);
         }
-        self.keeper.finish();
+        self.map_store.finish();
         self.keep_map();
     }
 }

@@ -1,0 +1,133 @@
+//! Odometry fault hypotheses: where the filter was, and what it would have been had the robot slipped.
+
+use crate::associated::Associated;
+use crate::association::evidence_tally::{EvidenceTally, LandmarkEvidence};
+use crate::estimator::Slip;
+use crate::history::checkpoint::Point;
+use crate::inbox::QueuedScan;
+use lienav_base::stamp::Stamp;
+use std::collections::VecDeque;
+/// The logarithm of the odds against a slip, and of those at which it is believed.
+pub const UNLIKELY: f64 = 6.9;
+
+pub const BELIEVED: f64 = 3.0;
+
+/// And of those at which it is believed where no more of what was known is read: where the robot is, is vague then, and
+/// what it should see cannot be missed.
+pub const VAGUE: f64 = 16.0;
+
+/// Landmarks that are missed and others that begin are weighed from here on, as logarithms of odds. One of each says
+/// 2.3 at most, and a rival that reads the one for the other would not be believed.
+pub const SUSPICIOUS: f64 = 3.0;
+
+/// A fork has rivals again when as much more speaks against it.
+pub const GROWN: f64 = 5.3;
+
+/// Rivals begin while no more than so many are followed: with those that begin nine, or twelve where the map has a cut.
+pub const MAX_HYPOTHESES: usize = 6;
+
+/// Where a filter is, and what it makes of clouds.
+pub struct Branch {
+    pub point: Point,
+    pub evidence_tally: EvidenceTally,
+}
+
+/// Where the filter was, and what it has made of the clouds since.
+pub struct BranchPoint {
+    pub branch: Branch,
+    /// How many clouds had come before.
+    pub scans: u64,
+    /// What it had made of them when the last rivals began.
+    pub weighed: f64,
+    pub hypotheses: Vec<SlipHypothesis>,
+}
+
+/// The filter, if the robot had slipped at the time of a fork.
+pub struct SlipHypothesis {
+    /// After the last cloud, since the fork.
+    pub branch: Branch,
+    pub scans: usize,
+    pub slip: Slip,
+}
+
+impl SlipHypothesis {
+    /// What rivals are compared by, and how it has slipped.
+    pub fn order(&self) -> (f64, Slip) {
+        (self.branch.evidence_tally.evidence(), self.slip)
+    }
+
+    /// By how much likelier the clouds are than if the robot had not slipped: the logarithm.
+    pub fn log_ratio(&self, own: &EvidenceTally) -> f64 {
+        self.branch.evidence_tally.evidence() - own.evidence()
+    }
+
+    /// Whether that is enough, beside how rarely a robot slips.
+    pub fn is_believed(&self, own: &EvidenceTally) -> bool {
+        let odds = self.log_ratio(own) - UNLIKELY;
+        odds >= if self.branch.evidence_tally.reads() > own.reads() { BELIEVED } else { VAGUE }
+    }
+}
+
+/// Motions that may not have been what odometry says.
+#[derive(Default)]
+pub struct OdometryFaults {
+    pub branch_points: VecDeque<BranchPoint>,
+    /// The clouds since the first one, and how many were before.
+    pub scans: VecDeque<QueuedScan>,
+    pub before: u64,
+    /// Clouds with readings since the last one.
+    pub since: usize,
+    /// Merges since the first one: after how many clouds, the landmark that is gone, and the one that was kept.
+    pub merged: Vec<(u64, (u32, u32))>,
+    /// Those that are not followed any more, for their memory.
+    pub spare: Vec<Branch>,
+    /// A buffer of what a cloud makes of the features, and whether the last one makes something of them.
+    pub scan_evidence: Vec<LandmarkEvidence>,
+    pub has_scan_evidence: bool,
+    /// And of what the last cloud was of, while others are taken in.
+    pub measurements: Vec<Associated>,
+}
+
+impl OdometryFaults {
+    /// The cloud that has come last.
+    pub fn last_scan(&mut self) -> Option<&mut QueuedScan> {
+        self.scans.back_mut()
+    }
+
+    /// The first time to which the filter may go back.
+    pub fn oldest(&self) -> Option<Stamp> {
+        self.branch_points.front().map(|branch_point| branch_point.branch.point.time)
+    }
+
+    /// Whether no other rival that has the robot elsewhere is nearly as likely as this one: that it has slipped is sure
+    /// then, and where it is, is not.
+    pub fn is_undisputed(&self, branch_point: usize, slip: Slip) -> bool {
+        let all = || {
+            self.branch_points.iter().flat_map(|branch_point| {
+                branch_point.hypotheses.iter().map(move |hypothesis| (&branch_point.branch.evidence_tally, hypothesis))
+            })
+        };
+        let BranchPoint { branch, hypotheses, .. } = &self.branch_points[branch_point];
+        let Some(one) = hypotheses.iter().find(|hypothesis| hypothesis.slip == slip) else { return false };
+        let least = one.log_ratio(&branch.evidence_tally) - BELIEVED;
+        let disputes = |(own, other): (&EvidenceTally, &SlipHypothesis)| {
+            other.log_ratio(own) > least && one.branch.point.estimator.is_elsewhere(&other.branch.point.estimator)
+        };
+        !all().any(disputes)
+    }
+
+    /// The fork for which rivals should begin: that against which most speaks since it had some.
+    pub fn next_branch_point(&self) -> Option<usize> {
+        if self.branch_points.iter().map(|branch_point| branch_point.hypotheses.len()).sum::<usize>() > MAX_HYPOTHESES {
+            return None;
+        }
+        let grown = |branch_point: &BranchPoint| branch_point.weighed - branch_point.branch.evidence_tally.against();
+        let is_due = |branch_point: &BranchPoint| {
+            branch_point.hypotheses.is_empty()
+                && branch_point.branch.evidence_tally.is_suspicious(SUSPICIOUS)
+                && grown(branch_point) >= GROWN
+        };
+        let due = self.branch_points.iter().enumerate().filter(|(_, branch_point)| is_due(branch_point));
+        due.max_by(|a, b| grown(a.1).total_cmp(&grown(b.1)).then(a.0.cmp(&b.0))).map(|(k, _)| k)
+    }
+}

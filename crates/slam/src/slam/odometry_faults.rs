@@ -1,0 +1,335 @@
+//! Motions that were not what odometry says, found without identities.
+//!
+//! A wheel slips, and the robot has turned by ten times what the noise of its odometry has room for. With identities,
+//! readings say so at once. Without, what is read is where nothing is known: it begins landmarks anew, what is known and
+//! should be in view is missed, and what is matched wrongly after that confirms the wrong pose. So the filter keeps where
+//! it was, every few clouds, and what comes. Where landmarks are missed and others begin, it takes in the same clouds as
+//! if the robot had slipped at one of these times, and weighs both by what they make of the landmarks ([`EvidenceTally`]):
+//! those of before are read again, or missed, or there are new ones. Where the odds are high, and no other rival that has
+//! the robot elsewhere is nearly as likely, it goes on as if it had.
+//!
+//! It may have slipped long before, where the map hangs together by odometry alone ([`Cut`]). That needs none of the
+//! clouds since ([`Slip`]), and is one more way in which rivals begin.
+//!
+//! The cost is bounded: a copy of the state for every [`EVERY`] clouds, and while landmarks are missed and others begin,
+//! as many more steps as there are rivals; [`KEPT`] × [`EVERY`] clouds are made again where a rival begins, and where
+//! it turns out to be right. It is not saved with the filter.
+
+use crate::association::cuts::Cut;
+use crate::association::evidence_tally::EvidenceTally;
+use crate::config::{Config, MapMode};
+use crate::estimator::Slip;
+use crate::history::odometry_faults::{Branch, BranchPoint, SUSPICIOUS, SlipHypothesis};
+use crate::inbox::QueuedScan;
+use crate::output::{Processed, Step};
+use crate::slam::Slam;
+use lienav_base::stamp::Stamp;
+
+/// Where the filter was is kept after so many clouds with readings.
+const EVERY: usize = 4;
+/// So many of these times are kept.
+const KEPT: usize = 16;
+/// With more features, the steps that are made again would take longer than a robot should wait.
+const MOST_LANDMARKS: usize = 64;
+/// As many messages of odometry and inertial samples are kept that were used.
+const MOST_MESSAGES: usize = 4096;
+/// As many clouds are kept, those without readings too.
+const MOST_SCANS: usize = 600;
+/// A cloud with more readings is not kept: in a map this small, most of them are of no landmark.
+const MAX_MEASUREMENTS: usize = 256;
+/// How far a robot that slips has turned otherwise, and with which standard deviation, rad. If the filter were told of one
+/// slip as wide as all of them, landmarks would be on circles where it knows tangents.
+const TURNS: [(f64, f64); 3] = [(0.0, 0.3), (0.4, 0.2), (-0.4, 0.2)];
+/// A rival is no other one if after so many clouds it knows the heading as well as the filter, by this factor of the
+/// variance, and makes the same of the clouds, by this logarithm.
+const SETTLED: (usize, f64, f64) = (8, 2.0, 1.0);
+
+/// How the robot may have slipped: where it was, and at a cut of its map.
+fn slips(cut: Option<Cut>) -> impl Iterator<Item = Slip> {
+    let places = std::iter::once(None).chain(cut.map(Some));
+    places.flat_map(|at| TURNS.map(|(turn, std)| Slip { turn, std, at }))
+}
+
+impl Slam {
+    /// Whether motions may be doubted: as loops are tried.
+    fn doubts(&self) -> bool {
+        let Config { map, timing, .. } = &self.config;
+        map.mode == MapMode::Mapping
+            && map.local_features == 0
+            && timing.rewind_s == 0.0
+            && self.search.is_none()
+            && self.estimator.state.landmarks.len() <= MOST_LANDMARKS
+            && self.inbox.past_messages() <= MOST_MESSAGES
+            && self.odometry_faults.scans.len() < MOST_SCANS
+            && !self.estimator.is_recorded()
+    }
+
+    /// Keeps what is needed to take this cloud in again; to be called before it is processed.
+    pub(super) fn keep_for_odometry_faults(&mut self, scan: &QueuedScan) {
+        if self.estimator.memory().is_idle() {
+            return;
+        }
+        if !self.doubts() || scan.measurements.len() > MAX_MEASUREMENTS {
+            return self.end_odometry_faults();
+        }
+        let Some(time) = self.time.filter(|time| *time <= scan.stamp) else { return };
+        if self.odometry_faults.branch_points.is_empty() || self.odometry_faults.since >= EVERY {
+            if self.odometry_faults.branch_points.len() >= KEPT {
+                self.forget_first_branch_point();
+            }
+            self.inbox.keep_past(true);
+            let scans = self.odometry_faults.before + self.odometry_faults.scans.len() as u64;
+            let spare = self.odometry_faults.spare.pop();
+            let mut branch = self.branch_at(time, spare);
+            self.estimator.begin(&mut branch.evidence_tally);
+            self.odometry_faults.branch_points.push_back(BranchPoint {
+                branch,
+                scans,
+                weighed: 0.0,
+                hypotheses: Vec::new(),
+            });
+            self.odometry_faults.since = 0;
+        }
+        let copy = self.inbox.copy(scan);
+        self.odometry_faults.scans.push_back(copy);
+    }
+
+    /// Where the filter is, in the memory of a way that nobody goes any more. What is in the account is to be begun.
+    fn branch_at(&self, time: Stamp, spare: Option<Branch>) -> Branch {
+        match spare {
+            Some(Branch { point, evidence_tally }) => Branch { point: self.point_in(time, point), evidence_tally },
+            None => Branch { point: self.point(time), evidence_tally: EvidenceTally::default() },
+        }
+    }
+
+    fn forget_first_branch_point(&mut self) {
+        if let Some(BranchPoint { branch, hypotheses, .. }) = self.odometry_faults.branch_points.pop_front() {
+            self.odometry_faults.spare.push(branch);
+            self.odometry_faults.spare.extend(hypotheses.into_iter().map(|hypothesis| hypothesis.branch));
+        }
+        let Some(first) = self.odometry_faults.branch_points.front().map(|branch_point| branch_point.scans) else {
+            return;
+        };
+        while self.odometry_faults.before < first
+            && let Some(scan) = self.odometry_faults.scans.pop_front()
+        {
+            self.odometry_faults.before += 1;
+            self.inbox.recycle(scan);
+        }
+        self.odometry_faults.merged.retain(|(count, _)| *count > first);
+        self.forget_past_as_needed();
+    }
+
+    /// The robot has moved as odometry says.
+    pub(super) fn end_odometry_faults(&mut self) {
+        if !self.odometry_faults.branch_points.is_empty() {
+            self.odometry_faults.branch_points.clear();
+            self.odometry_faults.spare.clear();
+            self.odometry_faults.before += self.odometry_faults.scans.len() as u64;
+            self.odometry_faults.scans.drain(..).for_each(|scan| self.inbox.recycle(scan));
+            self.odometry_faults.merged.clear();
+            self.keep_past_as_needed();
+        }
+    }
+
+    /// What the last cloud makes of the features, for who weighs it.
+    pub(super) fn note_scan_evidence(&mut self, step: &Processed) {
+        self.odometry_faults.has_scan_evidence = false;
+        let Ok(Some(step)) = step else { return };
+        let has_read = step.accepted + step.added + step.rejected > 0 && !self.estimator.has_read_the_pose();
+        let is_weighed = !self.odometry_faults.branch_points.is_empty() || self.refilter.has_tally();
+        if has_read && is_weighed && !self.estimator.memory().is_idle() {
+            self.odometry_faults.has_scan_evidence = true;
+            self.estimator.landmark_evidence(&mut self.odometry_faults.scan_evidence);
+            self.refilter.note(&self.odometry_faults.scan_evidence, (step.nis, step.dof));
+        }
+    }
+
+    /// Takes in what the last cloud says of the motions before it. Gives what became of that cloud, where the robot turns
+    /// out to have slipped.
+    pub(super) fn test_odometry_faults(&mut self, step: Option<&Step>) -> Option<Processed> {
+        let step = step?;
+        if self.odometry_faults.branch_points.is_empty() {
+            return None;
+        }
+        let count = self.odometry_faults.before + self.odometry_faults.scans.len() as u64;
+        // Of clouds that are kept only: they are taken back with them.
+        self.odometry_faults.merged.extend(self.estimator.merged().iter().map(|pair| (count, *pair)));
+        if !self.odometry_faults.has_scan_evidence {
+            return None;
+        }
+        self.odometry_faults.since += 1;
+        for branch_point in &mut self.odometry_faults.branch_points {
+            branch_point.branch.evidence_tally.note(&self.odometry_faults.scan_evidence, (step.nis, step.dof));
+        }
+        self.follow_hypotheses();
+        let believed = |branch_point: &BranchPoint| {
+            branch_point
+                .hypotheses
+                .iter()
+                .filter(|hypothesis| hypothesis.is_believed(&branch_point.branch.evidence_tally))
+                .map(SlipHypothesis::order)
+                .max_by(|a, b| a.0.total_cmp(&b.0))
+        };
+        let likeliest = self
+            .odometry_faults
+            .branch_points
+            .iter()
+            .enumerate()
+            .filter_map(|(k, branch_point)| Some((k, believed(branch_point)?)));
+        if let Some((k, (_, slip))) = likeliest.max_by(|a, b| a.1.0.total_cmp(&b.1.0))
+            && self.odometry_faults.is_undisputed(k, slip)
+        {
+            return self.take_slip(k, slip);
+        }
+        if let Some(k) = self.odometry_faults.next_branch_point() {
+            self.start_hypotheses(k);
+        }
+        None
+    }
+
+    /// Takes the last cloud in as if the robot had slipped, where that is followed.
+    fn follow_hypotheses(&mut self) {
+        if self.odometry_faults.branch_points.iter().all(|branch_point| branch_point.hypotheses.is_empty()) {
+            return;
+        }
+        let Some(scan) = self.odometry_faults.scans.pop_back() else { return };
+        let (mut branch_points, mut spare) =
+            (std::mem::take(&mut self.odometry_faults.branch_points), std::mem::take(&mut self.odometry_faults.spare));
+        let known = SETTLED.1 * self.estimator.state.pose_covariance()[(2, 2)];
+        self.aside(|slam| {
+            for BranchPoint { branch: own, hypotheses, .. } in &mut branch_points {
+                let is_suspicious_of_odometry = own.evidence_tally.is_suspicious(SUSPICIOUS);
+                let given_up = hypotheses.extract_if(
+                    ..,
+                    |SlipHypothesis { branch: Branch { point, evidence_tally }, scans, .. }| {
+                        let mut is_same = false;
+                        slam.on(point, |slam| {
+                            let _ = slam.take_in_for(&scan, evidence_tally, true);
+                            is_same = slam.estimator.state.pose_covariance()[(2, 2)] < known
+                                && (evidence_tally.against() - own.evidence_tally.against()).abs() < SETTLED.2;
+                        });
+                        *scans += 1;
+                        !is_suspicious_of_odometry || (is_same && *scans > SETTLED.0)
+                    },
+                );
+                spare.extend(given_up.map(|hypothesis| hypothesis.branch));
+            }
+        });
+        self.odometry_faults.scans.push_back(scan);
+        (self.odometry_faults.branch_points, self.odometry_faults.spare) = (branch_points, spare);
+    }
+
+    /// Follows what the filter would be if the robot had slipped at the time of this fork, for each of [`TURNS`].
+    fn start_hypotheses(&mut self, k: usize) {
+        let (mut branch_points, mut spare) =
+            (std::mem::take(&mut self.odometry_faults.branch_points), std::mem::take(&mut self.odometry_faults.spare));
+        let scans = std::mem::take(&mut self.odometry_faults.scans);
+        let BranchPoint { branch, scans: first, weighed, hypotheses } = &mut branch_points[k];
+        *weighed = branch.evidence_tally.against();
+        let since = (*first - self.odometry_faults.before) as usize;
+        self.aside(|slam| {
+            let cut = branch.point.estimator.cut();
+            for slip in slips(cut) {
+                let time = branch.point.time;
+                let mut other = None;
+                slam.on(&mut branch.point, |slam| {
+                    let other = other.insert(slam.branch_at(time, spare.pop()));
+                    slam.slip(slip, &mut other.evidence_tally);
+                    for scan in scans.range(since..) {
+                        let _ = slam.take_in_for(scan, &mut other.evidence_tally, true);
+                    }
+                });
+                // The filter has gone on from where the fork was, of which the other is a copy.
+                if let Some(mut other) = other {
+                    std::mem::swap(&mut other.point, &mut branch.point);
+                    hypotheses.push(SlipHypothesis { branch: other, scans: 0, slip });
+                }
+            }
+        });
+        (self.odometry_faults.branch_points, self.odometry_faults.spare, self.odometry_faults.scans) =
+            (branch_points, spare, scans);
+    }
+
+    /// The robot slips, and an account begins.
+    fn slip(&mut self, slip: Slip, evidence_tally: &mut EvidenceTally) {
+        self.estimator.slip(slip);
+        self.estimator.begin(evidence_tally);
+    }
+
+    /// Goes on as if the robot had slipped at the time of this fork.
+    fn take_slip(&mut self, k: usize, slip: Slip) -> Option<Processed> {
+        let BranchPoint { branch: Branch { point, mut evidence_tally }, scans, .. } =
+            self.odometry_faults.branch_points.drain(..).nth(k)?;
+        let mut again = self.go_back_for_good(point);
+        self.slip(slip, &mut evidence_tally);
+        let mut last = None;
+        let since = (scans - self.odometry_faults.before) as usize;
+        let merged = self.odometry_faults.merged.drain(..).filter(|(count, _)| *count > scans);
+        let split = merged.map(|(_, pair)| pair).collect();
+        for (k, scan) in std::mem::take(&mut self.odometry_faults.scans).into_iter().enumerate() {
+            self.odometry_faults.before += 1;
+            if k >= since {
+                last = Some(self.take_in_for(&scan, &mut evidence_tally, true));
+                self.note_again(&mut again, &scan);
+            }
+            self.inbox.recycle(scan);
+        }
+        self.end_again(again, split);
+        self.estimator.note_slip();
+        self.believe_loop();
+        self.end_refilter();
+        self.keep_past_as_needed();
+        self.commit();
+        self.look_ahead();
+        last
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::history::checkpoint::Point;
+    use crate::history::odometry_faults::OdometryFaults;
+    use crate::{Measurement, MeasurementKind, Odometry};
+    use lienav_lie::Se2;
+    use nalgebra::{Matrix3, Vector2};
+    use std::collections::VecDeque;
+
+    /// A robot that is known to a centimetre at so many metres ahead.
+    fn at(ahead_m: f64) -> Point {
+        let mut config = Config::default();
+        (config.initial.position_std_m, config.initial.yaw_std_rad) = (0.01, 0.01);
+        let mut slam = Slam::new(config).unwrap();
+        for k in 0..3 {
+            let stamp = Stamp::from_secs(f64::from(k));
+            slam.odometry(&Odometry { stamp, velocity: Vector2::zeros(), yaw_rate: 0.0, covariance: None }).unwrap();
+        }
+        let known = Matrix3::from_diagonal_element(1e-4);
+        slam.set_pose(Se2::new(ahead_m, 0.0, 0.0), &known).unwrap();
+        slam.features(Stamp::from_secs(1.0), MeasurementKind::RangeBearing, &[Measurement::new(None, [3.0, 0.0])])
+            .unwrap();
+        let _ = slam.poll();
+        slam.point(slam.time.unwrap())
+    }
+
+    fn hypothesis(turn: f64, ahead_m: f64, log_ratio: f64) -> SlipHypothesis {
+        let branch = Branch { point: at(ahead_m), evidence_tally: EvidenceTally::telling(log_ratio) };
+        SlipHypothesis { branch, scans: 0, slip: Slip { turn, std: 0.2, at: None } }
+    }
+
+    #[test]
+    fn where_two_rivals_have_the_robot_at_two_places_the_likelier_one_has_to_be_sure() {
+        let is_undisputed = |other: SlipHypothesis| {
+            let one = hypothesis(0.4, 0.0, 20.0);
+            let slip = one.slip;
+            let branch = Branch { point: at(0.0), evidence_tally: EvidenceTally::telling(0.0) };
+            let branch_point = BranchPoint { branch, scans: 0, weighed: 0.0, hypotheses: vec![one, other] };
+            OdometryFaults { branch_points: VecDeque::from([branch_point]), ..OdometryFaults::default() }
+                .is_undisputed(0, slip)
+        };
+        assert!(!is_undisputed(hypothesis(-0.4, 1.0, 18.0)), "as likely, a metre away");
+        assert!(is_undisputed(hypothesis(-0.4, 1.0, 16.0)), "far less likely");
+        assert!(is_undisputed(hypothesis(-0.4, 0.01, 18.0)), "at the same place");
+    }
+}
