@@ -73,7 +73,7 @@ pub fn main() -> Result<(), Box<dyn Error>> {
             slam.features(stamp, MeasurementKind::RangeBearing, &seen)?;
         }
 
-        // One step for each cloud, in the order of their stamps.
+        // One step for each scan, in the order of their stamps.
         while let Some(step) = slam.poll() {
             let error = step.estimate.pose.p - truth.p;
             squares += error.norm_squared();

@@ -45,7 +45,7 @@ pub fn matrix3_rows(matrix: Option<&Matrix3<f64>>) -> [f64; 9] {
     matrix.map_or([f64::NAN; 9], |m| std::array::from_fn(|k| m[(k / 3, k % 3)]))
 }
 
-/// The same of a reading of `dim` numbers, in the corner of a matrix of `width` rows.
+/// The same of a measurement of `dim` numbers, in the corner of a matrix of `width` rows.
 pub fn noise_rows(noise: Option<&Noise>, width: usize) -> Vec<f64> {
     let (whole, dim) = (noise.map(|noise| noise.fixed::<3>()), noise.map_or(0, Noise::dim));
     let at = |i: usize, j: usize| whole.filter(|_| i < dim && j < dim).map_or(f64::NAN, |whole| whole[(i, j)]);
@@ -63,7 +63,7 @@ pub fn matrix3(rows: &[f64]) -> Option<Matrix3<f64>> {
     (rows.len() == 9 && !is_absent).then(|| Matrix3::from_row_slice(rows))
 }
 
-/// One to three numbers of a reading.
+/// One to three numbers of a measurement.
 pub fn value(numbers: &[f64]) -> Value {
     match *numbers {
         [x] => [x].into(),

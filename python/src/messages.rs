@@ -8,7 +8,7 @@ use lienav_slam::{Imu, Label, Measurement, MeasurementKind, Odometry, Scan, Tilt
 use nalgebra::Vector2;
 use pyo3::prelude::*;
 
-/// The kinds of readings by their names, and how many numbers one has.
+/// The kinds of measurements by their names, and how many numbers one has.
 pub const KINDS: [(&str, MeasurementKind, usize); 7] = [
     ("position", MeasurementKind::RelativePosition, 2),
     ("range_bearing", MeasurementKind::RangeBearing, 2),
@@ -19,7 +19,7 @@ pub const KINDS: [(&str, MeasurementKind, usize); 7] = [
     ("world_pose", MeasurementKind::WorldPose, 3),
 ];
 
-/// A kind by its name, and how many numbers a reading has.
+/// A kind by its name, and how many numbers a measurement has.
 pub fn kind_named(name: &str) -> PyResult<(MeasurementKind, usize)> {
     let found = KINDS.iter().find(|(word, ..)| *word == name).map(|(_, kind, numbers)| (*kind, *numbers));
     found.ok_or_else(|| wrong_call(format!("kind is '{name}'; allowed: {}", KINDS.map(|(word, ..)| word).join(" | "))))
@@ -110,7 +110,7 @@ struct FeatureRows {
     first: Vec<usize>,
     ids: Vec<Option<u32>>,
     values: Vec<f64>,
-    /// Numbers in a row of `values`; readings of fewer have them first.
+    /// Numbers in a row of `values`; measurements of fewer have them first.
     width: usize,
     kinds: Vec<(MeasurementKind, usize)>,
     covariances: Option<Vec<f64>>,
@@ -188,7 +188,7 @@ impl Messages {
         Imu { stamp: Stamp::from_nanos(stamps[k]), yaw_rate: rates[k], tilt }
     }
 
-    /// The k-th cloud; its readings go to `observations`, in place of what is there.
+    /// The k-th cloud; its measurements go to `observations`, in place of what is there.
     pub fn cloud(&self, k: usize, observations: &mut Vec<Measurement>) -> (Stamp, MeasurementKind) {
         let FeatureRows { stamps, first, ids, values, width, kinds, covariances, labels } = &self.features;
         let (w, (kind, dim)) = (*width, kinds[if kinds.len() == 1 { 0 } else { k }]);

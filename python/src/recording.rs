@@ -234,7 +234,7 @@ impl Recording {
         Ok(written.map_err(failed)?.messages)
     }
 
-    /// A copy that is harder: every n-th cloud only, false readings, no identities.
+    /// A copy that is harder: every n-th cloud only, false measurements, no identities.
     fn harder(&self, every: usize, clutter: usize, clutter_seed: u64, ignore_ids: bool) -> Self {
         let mut recording = (*self.0).clone();
         if every > 1 {

@@ -73,7 +73,7 @@ impl Step {
         array(py, matrix3_rows(Some(&self.0.estimate.covariance)).to_vec(), &[3, 3])
     }
 
-    /// Normalised innovation squared of all accepted readings together.
+    /// Normalised innovation squared of all accepted measurements together.
     #[getter]
     fn nis(&self) -> f64 {
         self.0.nis
@@ -85,19 +85,19 @@ impl Step {
         self.0.dof
     }
 
-    /// Readings used.
+    /// Measurements used.
     #[getter]
     fn accepted(&self) -> usize {
         self.0.accepted
     }
 
-    /// Readings of new landmarks.
+    /// Measurements of new landmarks.
     #[getter]
     fn added(&self) -> usize {
         self.0.added
     }
 
-    /// Readings left out.
+    /// Measurements left out.
     #[getter]
     fn rejected(&self) -> usize {
         self.0.rejected
@@ -186,8 +186,8 @@ impl Slam {
         refusal(self.slam.imu(&Imu { stamp: Stamp::from_nanos(stamp_ns), yaw_rate, tilt }))
     }
 
-    /// Takes in a cloud of n readings: values (n, d), ids (n,) with -1 for unknown, covariances (n, d, d). `kind` is
-    /// "range_bearing" (m, rad), "position" (m, m), "stereo_bearings" (rad, rad), "range" (m) or "bearing" (rad), of
+    /// Takes in a cloud of n measurements: values (n, d), ids (n,) with -1 for unknown, covariances (n, d, d). `kind`
+    /// is "range_bearing" (m, rad), "position" (m, m), "stereo_bearings" (rad, rad), "range" (m) or "bearing" (rad), of
     /// landmarks; or "world_position" (m, m) or "world_pose" (m, m, rad), of the robot in the world.
     #[pyo3(signature = (stamp_ns, values, ids=None, *, kind="range_bearing", covariance=None))]
     fn features(
@@ -345,7 +345,7 @@ impl Slam {
 }
 
 impl Slam {
-    /// The readings of a cloud: without a copy where the arrays have the right type.
+    /// The measurements of a cloud: without a copy where the arrays have the right type.
     fn read(
         &mut self,
         values: &Bound<'_, PyAny>,

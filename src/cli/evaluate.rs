@@ -28,7 +28,8 @@ use std::path::{Path, PathBuf};
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES, allow_negative_numbers = true)]
 pub(super) struct Args {
-    /// Bag (folder, .mcap or .db3), woods:FOLDER, mrclam:FOLDER:ROBOT, victoria:FOLDER, plaza:FOLDER or g2o:FILE[:TRUTH]
+    /// Bag (folder, .mcap or .db3), woods:FOLDER, mrclam:FOLDER:ROBOT, victoria:FOLDER, plaza:FOLDER or
+    /// g2o:FILE[:TRUTH]
     #[arg(required_unless_present = "live")]
     source: Option<String>,
     /// Which filter, or the batch estimate; may be given several times
@@ -63,7 +64,7 @@ struct MapArgs {
     /// Standard deviation of the true landmarks, m
     #[arg(long, value_name = "METRES", default_value_t = 0.02, requires = "map")]
     map_std: f64,
-    /// Take the identities of observations away, and report how right the associations were
+    /// Take the identities of measurements away, and report how right the associations were
     #[arg(long, conflicts_with_all = ["live", "save_map"])]
     ignore_ids: bool,
 }
@@ -118,7 +119,7 @@ struct Harder {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = at_least_one(),
           conflicts_with_all = ["live", "save_map"])]
     every: u64,
-    /// Add so many false readings to every cloud, as far and wide as the true ones
+    /// Add so many false measurements to every cloud, as far and wide as the true ones
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u64).range(0..=10_000),
           conflicts_with_all = ["live", "save_map"])]
     clutter: u64,
@@ -160,7 +161,7 @@ struct Output {
 #[derive(clap::Args)]
 #[command(next_help_heading = "Listening to running nodes")]
 struct LiveArgs {
-    /// Listen to running nodes instead of reading a SOURCE
+    /// Listen to running nodes instead of measurement a SOURCE
     #[arg(long, conflicts_with_all = ["source", "filters", "config", "settings"])]
     live: bool,
     /// A pose topic to judge, under this name; may be given several times [default: slam=pose]

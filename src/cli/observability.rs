@@ -27,7 +27,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "A,B,…", value_delimiter = ',', default_value = "ekf,fe-ekf,oc-ekf,reduced,default",
           value_parser = PossibleValuesParser::new(Filter::NAMES), hide_possible_values = true)]
     filters: Vec<String>,
-    /// Clouds of a window, the readings of which make one observability matrix
+    /// Clouds of a window, the measurements of which make one observability matrix
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = at_least_one())]
     clouds: u64,
     /// One setting of the scenario

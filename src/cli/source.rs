@@ -8,7 +8,8 @@ use lienav_io::recording::{OpenError, Recording, Stream, open_with, stream};
 /// A source and the topics to read from it.
 #[derive(clap::Args)]
 pub(super) struct Source {
-    /// Bag (folder, .mcap or .db3), woods:FOLDER, mrclam:FOLDER:ROBOT, victoria:FOLDER, plaza:FOLDER or g2o:FILE[:TRUTH]
+    /// Bag (folder, .mcap or .db3), woods:FOLDER, mrclam:FOLDER:ROBOT, victoria:FOLDER, plaza:FOLDER or
+    /// g2o:FILE[:TRUTH]
     source: String,
     #[command(flatten)]
     topics: TopicArgs,

@@ -1,5 +1,5 @@
-//! Log lines of a node, by way of ROS (so that `--log-level` and `ROS_LOG_DIR` are honoured) and on `/rosout`, and never
-//! a flood of them.
+//! Log lines of a node, by way of ROS (so that `--log-level` and `ROS_LOG_DIR` are honoured) and on `/rosout`, and
+//! never a flood of them.
 //!
 //! Lines are written by a thread of their own. A disk that is slow, a journal that hangs or a terminal that was stopped
 //! would otherwise stop the filter, too: a write to such an end waits until somebody takes what is written.

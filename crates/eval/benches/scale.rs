@@ -1,7 +1,7 @@
 //! A map in parts beside the dense filter and the batch estimate, over the size of the map.
 //!
-//! `cargo bench -p lienav-eval --bench scale -- marked-orchard:300 --runs 5 --parts 0,50 --batch`; instead of a scenario,
-//! a source as of `lienav evaluate`.
+//! `cargo bench -p lienav-eval --bench scale -- marked-orchard:300 --runs 5 --parts 0,50 --batch`; instead of a
+//! scenario, a source as of `lienav evaluate`.
 
 use lienav_eval::errors::Errors;
 use lienav_eval::run::{Run, Update, run};
@@ -23,12 +23,12 @@ struct Row {
     nees: f64,
     nees_last: f64,
     times_us: Vec<f64>,
-    /// How many readings each step had.
+    /// How many measurements each step had.
     measurements: Vec<usize>,
     beside_s: f64,
 }
 
-/// Readings of a step with about eight landmarks in view.
+/// Measurements of a step with about eight landmarks in view.
 const EIGHT: std::ops::RangeInclusive<usize> = 7..=9;
 
 /// What the system says of the memory of this process.

@@ -1,8 +1,8 @@
-//! How right a filter was about what readings without identity are of.
+//! How right a filter was about what measurements without identity are of.
 //!
-//! Every landmark of the filter gets the true identity that most of its readings have. Pairs of readings are judged as
-//! in the comparison of clusterings: a pair is found where both readings went to one landmark of the map, and it is
-//! true where both are of one landmark of the world.
+//! Every landmark of the filter gets the true identity that most of its measurements have. Pairs of measurements are
+//! judged as in the comparison of clusterings: a pair is found where both measurements went to one landmark of the map,
+//! and it is true where both are of one landmark of the world.
 
 use super::run::{Run, ScanMatches};
 use lienav_base::stamp::Stamp;
@@ -17,23 +17,23 @@ const RETURN_AFTER_S: f64 = 10.0;
 /// What the associations of a run were worth.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Associations {
-    /// Readings of true landmarks, in the clouds that were processed.
+    /// Measurements of true landmarks, in the scans that were processed.
     #[serde(rename = "readings")]
     pub measurements: usize,
-    /// Readings of nothing that is in the world.
+    /// Measurements of nothing that is in the world.
     pub clutter: usize,
-    /// Readings of true landmarks that corrected the estimate or began a landmark.
+    /// Measurements of true landmarks that corrected the estimate or began a landmark.
     pub used: usize,
-    /// Readings, clutter too, that corrected a landmark.
+    /// Measurements, clutter too, that corrected a landmark.
     pub matched: usize,
-    /// How many of those are of something else than most readings of this landmark.
+    /// How many of those are of something else than most measurements of this landmark.
     pub wrong: usize,
-    /// Of the pairs of readings that went to one landmark, the part that is of one true landmark.
+    /// Of the pairs of measurements that went to one landmark, the part that is of one true landmark.
     pub pair_precision: Option<f64>,
-    /// Of the pairs of readings of one true landmark, the part that went to one landmark; a reading that was left out
-    /// is in no pair that is found.
+    /// Of the pairs of measurements of one true landmark, the part that went to one landmark; a measurement that was
+    /// left out is in no pair that is found.
     pub pair_recall: Option<f64>,
-    /// The same of the readings that were used only.
+    /// The same of the measurements that were used only.
     pub used_pair_recall: Option<f64>,
     /// True landmarks that were read.
     pub true_landmarks: usize,
@@ -45,27 +45,27 @@ pub struct Associations {
     pub false_landmarks: usize,
     /// How often a true landmark was read again that had not been read for 10 s.
     pub returns: usize,
-    /// How often most of its readings then went to what had been its landmark before.
+    /// How often most of its measurements then went to what had been its landmark before.
     pub returns_found: usize,
 }
 
-/// The landmark that a reading went to, and whether the reading corrected it.
+/// The landmark that a measurement went to, and whether the measurement corrected it.
 type Used = Option<(u32, bool)>;
 
-/// The readings of a cloud: what each is of, and where it went.
+/// The measurements of a scan: what each is of, and where it went.
 type JudgedScan = (Stamp, Vec<(Option<u32>, Used)>);
 
-/// A reading without identity, what it is of, and what it was taken for.
+/// A measurement without identity, what it is of, and what it was taken for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct JudgedMeasurement {
-    /// Of the cloud.
+    /// Of the scan.
     pub stamp: Stamp,
     /// The true landmark; `None` of nothing that is in the world.
     pub truth: Option<u32>,
     /// The landmark that it corrected or began, by the number of the filter; one that was merged later is the one that
     /// was kept. `None` where it was left out.
     pub landmark: Option<u32>,
-    /// What most readings of that landmark are of.
+    /// What most measurements of that landmark are of.
     pub landmark_truth: Option<u32>,
     /// Whether it corrected the landmark, and did not begin it.
     pub is_again: bool,
@@ -85,7 +85,7 @@ pub struct Judgement {
     pub associations: Associations,
     /// What each landmark of the filter truly is.
     pub identity: BTreeMap<u32, Option<u32>>,
-    /// Reading by reading, in the order of the clouds.
+    /// Reading by reading, in the order of the scans.
     pub measurements: Vec<JudgedMeasurement>,
 }
 
@@ -100,7 +100,7 @@ impl Associations {
         let now = |used: Used| used.map(|(id, again)| (kept.get(&id).copied().unwrap_or(id), again));
         let judged = |scan| judged(scan, identities).into_iter().map(|(id, used)| (id, now(used))).collect();
         let scans: Vec<JudgedScan> = run.matches.iter().map(|scan| (scan.stamp, judged(scan))).collect();
-        // A source without any identity tells nothing, as one without readings.
+        // A source without any identity tells nothing, as one without measurements.
         if scans.iter().flat_map(|(_, checked_measurements)| checked_measurements).all(|(id, _)| id.is_none()) {
             return None;
         }
@@ -176,7 +176,7 @@ impl Associations {
     }
 }
 
-/// What each reading of a cloud is of, and where it went. Readings are told apart by their numbers.
+/// What each measurement of a scan is of, and where it went. Measurements are told apart by their numbers.
 fn judged(scan: &ScanMatches, identities: &Identities) -> Vec<(Option<u32>, Used)> {
     let mut left: Vec<_> = scan.measurements.iter().collect();
     let mut judge = |(value, id): &Known| {
@@ -203,7 +203,7 @@ fn returns(scans: &[JudgedScan], is_of: impl Fn(u32, Option<u32>) -> bool) -> (u
     #[derive(Default)]
     struct Visits {
         last: Stamp,
-        /// Landmarks that readings before this visit went to.
+        /// Landmarks that measurements before this visit went to.
         before: BTreeSet<u32>,
         during: BTreeSet<u32>,
         is_return: bool,
@@ -249,10 +249,10 @@ mod tests {
     use lienav_slam::{Config, Landmark, Measurement, MeasurementKind, Scan};
     use nalgebra::{Matrix2, Vector2, Vector3};
 
-    /// A reading by its true landmark, the landmark it went to, and its role there.
+    /// A measurement by its true landmark, the landmark it went to, and its role there.
     type ByHand = (Option<u32>, Option<(u32, Role)>);
 
-    /// A run of clouds at 1 Hz.
+    /// A run of scans at 1 Hz.
     fn run(scans: &[&[ByHand]], map: &[u32]) -> (Run, Identities) {
         let (mut run, mut identities) = (Run::default(), Identities::default());
         for (second, checked_measurements) in scans.iter().enumerate() {
@@ -313,7 +313,7 @@ mod tests {
         );
         let found = Associations::judge(&run, &identities).unwrap().associations;
         assert_eq!((found.measurements, found.clutter, found.used), (6, 3, 5));
-        // Of landmark 10 two readings are of 1 and one of 2; of 20 one is of 2, and one of nothing.
+        // Of landmark 10 two measurements are of 1 and one of 2; of 20 one is of 2, and one of nothing.
         assert_eq!((found.matched, found.wrong), (3, 2));
         assert_eq!(found.pair_precision, Some(1.0 / 4.0));
         assert_eq!((found.pair_recall, found.used_pair_recall), (Some(1.0 / 6.0), Some(1.0 / 4.0)));

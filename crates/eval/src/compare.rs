@@ -1,8 +1,8 @@
 //! Two folders of results side by side: what changed, and whether the change is more than chance.
 //!
 //! Both are of the same runs, so errors are compared in pairs: of evaluations, estimates of one stamp; of Monte Carlo
-//! experiments, runs of one seed. Successive estimates share most of their error; therefore a run is cut into stretches,
-//! and these are resampled ([`STRETCHES`]).
+//! experiments, runs of one seed. Successive estimates share most of their error; therefore a run is cut into
+//! stretches, and these are resampled ([`STRETCHES`]).
 
 use super::monte_carlo::{Interval, interval};
 use serde::Serialize;

@@ -16,8 +16,8 @@ const LEAST_PIVOT: f64 = 1e-12;
 
 /// Normalised estimation error squared, eᵀ Σ⁻¹ e, by Cholesky of the correlation matrix (Bar-Shalom, Li, Kirubarajan
 /// 2001, eq. (5.4.2-1)). `None` where Σ is not positive definite, or singular but for rounding, or has a variance of no
-/// more than [`EXACT_VARIANCE`]: a robot that starts at a known pose and cannot slip sideways has such a covariance after
-/// its first step.
+/// more than [`EXACT_VARIANCE`]: a robot that starts at a known pose and cannot slip sideways has such a covariance
+/// after its first step.
 pub fn nees(error: &Vector3<f64>, covariance: &Matrix3<f64>) -> Option<f64> {
     if covariance.diagonal().iter().any(|variance| *variance <= EXACT_VARIANCE) {
         return None;

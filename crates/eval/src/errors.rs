@@ -79,7 +79,7 @@ pub struct Errors {
     pub landmarks: Vec<LandmarkError>,
     /// How right the associations were, where identities were withheld.
     pub associations: Option<Associations>,
-    /// The readings that had one, and what they were taken for.
+    /// The measurements that had one, and what they were taken for.
     pub measurements: Vec<JudgedMeasurement>,
     /// How far the way was from position fixes, where there are some.
     pub fixes: Option<FixErrors>,
@@ -91,7 +91,7 @@ pub struct Errors {
 
 impl Errors {
     /// Compares every estimate with the truth at its own stamp, and landmarks by identity: where identities were
-    /// withheld, by that of most readings of a landmark.
+    /// withheld, by that of most measurements of a landmark.
     pub fn new(run: &Run, truth: &Truth) -> Self {
         let steps: Vec<_> = run.estimates.iter().filter_map(|e| Some(StepError::new(e, truth.at(e.stamp)?))).collect();
         let positions: Vec<_> = steps.iter().map(|step| (step.estimate.p, step.truth.p)).collect();

@@ -93,11 +93,11 @@ pub fn write_whole(folder: &Path, write: impl FnOnce(&Path) -> Result<(), Folder
 }
 
 /// Writes `report.json`, `report.txt`, `estimate.tum`, `truth.tum`, `errors.csv`, `trajectory.svg`, `errors.svg` and
-/// `nees.svg`, `landmarks.csv` where landmarks are known in both maps, `measurements.csv` where identities were withheld,
-/// and `fixes.csv` where the source has position fixes, all of them or nothing, as [`write_whole`] does. `truth.tum`
-/// holds the truth at the stamps of the estimates, so that a tool that pairs poses by their stamps finds the errors of
-/// the report. Of several runs, each gets a folder named like its filter, and the folder itself `report.json`,
-/// `report.txt` and `comparison.svg`. In either case, `report.html` is all of it as a page.
+/// `nees.svg`, `landmarks.csv` where landmarks are known in both maps, `measurements.csv` where identities were
+/// withheld, and `fixes.csv` where the source has position fixes, all of them or nothing, as [`write_whole`] does.
+/// `truth.tum` holds the truth at the stamps of the estimates, so that a tool that pairs poses by their stamps finds
+/// the errors of the report. Of several runs, each gets a folder named like its filter, and the folder itself
+/// `report.json`, `report.txt` and `comparison.svg`. In either case, `report.html` is all of it as a page.
 ///
 /// # Errors
 /// Which file could not be written, and why.

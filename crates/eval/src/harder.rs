@@ -1,11 +1,11 @@
-//! Recordings made harder: fewer clouds, and readings of nothing.
+//! Recordings made harder: fewer scans, and measurements of nothing.
 
 use lienav_io::recording::{Input, Recording};
 use lienav_slam::{Measurement, MeasurementKind, Scan};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-/// Keeps the first cloud of features, and then every `n`-th; 0 counts as 1.
+/// Keeps the first scan of features, and then every `n`-th; 0 counts as 1.
 pub fn keep_every(recording: &mut Recording, n: usize) {
     let mut scans = 0;
     recording.inputs.retain(|input| {
@@ -15,9 +15,9 @@ pub fn keep_every(recording: &mut Recording, n: usize) {
     });
 }
 
-/// Adds so many false readings without identity to every cloud: ranges and bearings uniform between the least and the
-/// greatest ones of the recording, labels and noise those of true readings. Clouds of other sensors than those of
-/// ranges and bearings or positions stay as they are.
+/// Adds so many false measurements without identity to every scan: ranges and bearings uniform between the least and
+/// the greatest ones of the recording, labels and noise those of true measurements. Scans of other sensors than those
+/// of ranges and bearings or positions stay as they are.
 pub fn add_clutter(recording: &mut Recording, per_scan: usize, seed: u64) {
     let polar: Vec<[f64; 2]> = scans(&mut recording.inputs)
         .flat_map(|scan| scan.measurements.iter().filter_map(|measurement| polar(scan.kind, measurement)))
@@ -44,7 +44,7 @@ pub fn add_clutter(recording: &mut Recording, per_scan: usize, seed: u64) {
     }
 }
 
-/// The clouds that clutter can be added to.
+/// The scans that clutter can be added to.
 fn scans(inputs: &mut [Input]) -> impl Iterator<Item = &mut Scan> {
     inputs.iter_mut().filter_map(|input| match input {
         Input::Scan(scan) => {

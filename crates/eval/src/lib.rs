@@ -36,8 +36,8 @@
 //!
 //! - One run: [`run`](mod@run) feeds a recording to a filter, [`errors`] compares with the truth after [`align`]ment,
 //!   [`consistency`] judges covariances, [`report`] gives the numbers as a table and as JSON, [`folder`] writes
-//!   everything. Where identities are withheld, [`associations`] judges what the filter made of that; [`fixes`] compares
-//!   with a satellite receiver.
+//!   everything. Where identities are withheld, [`associations`] judges what the filter made of that; [`fixes`]
+//!   compares with a satellite receiver.
 //! - Many runs: [`monte_carlo`], with paired differences between filters and bootstrap intervals.
 //! - References: [`batch`] is the maximum-likelihood estimate of a whole run; [`thesis5`] the tables of Shen 2019,
 //!   chapter 5.

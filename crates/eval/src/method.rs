@@ -9,7 +9,7 @@ use lienav_slam::{Config, ConfigError, Filter, LandmarkMap, Sensor};
 
 /// Something that makes a run of a recording.
 pub enum Method {
-    /// A filter: an estimate at each cloud, from what came before it.
+    /// A filter: an estimate at each scan, from what came before it.
     Filter(Box<Session>),
     /// The estimate from all data.
     Batch(Box<batch::Session>),
@@ -51,8 +51,8 @@ impl Method {
         }
     }
 
-    /// Keeps what readings are taken for from now on, for [`Run::matches`]. A batch estimate takes them for what the
-    /// filter before it does.
+    /// Keeps what measurements are taken for from now on, for [`Run::matches`]. A batch estimate takes them for what
+    /// the filter before it does.
     pub fn keep_matches(&mut self) {
         match self {
             Self::Filter(session) => session.keep_matches(),
@@ -60,8 +60,8 @@ impl Method {
         }
     }
 
-    /// Keeps what is done over time from now on, for [`Run::timeline`]. A batch estimate reads what the filter before it
-    /// does, and has one map.
+    /// Keeps what is done over time from now on, for [`Run::timeline`]. A batch estimate reads what the filter before
+    /// it does, and has one map.
     pub fn keep_timeline(&mut self) {
         match self {
             Self::Filter(session) => session.keep_timeline(),

@@ -91,7 +91,8 @@ mod tests {
         recording(&Scenario { seed, ..Scenario::named("range-bearing").unwrap() }).unwrap()
     }
 
-    /// NEES of poses, and of motions over 1 and 10 s, over a few runs that begin `turned` from what the filter believes.
+    /// NEES of poses, and of motions over 1 and 10 s, over a few runs that begin `turned` from what the filter
+    /// believes.
     fn nees_of(filter: &str, turned: f64) -> (f64, f64, f64) {
         let (mut poses, mut motions) = (Vec::new(), [Vec::new(), Vec::new()]);
         for seed in 1..=6 {

@@ -18,7 +18,7 @@ use std::fmt::Write as _;
 pub struct Report {
     /// The name of the filter.
     pub filter: String,
-    /// Clouds of features that were processed: one estimate each.
+    /// Scans of features that were processed: one estimate each.
     pub steps: usize,
     /// Root mean square of the distance to the true position, m; unaligned, as the initial pose was given.
     pub position_rmse_m: Option<f64>,
@@ -62,15 +62,15 @@ pub struct Report {
     pub nees_in_band_fraction: Option<f64>,
     /// Steps without NEES because the covariance was singular.
     pub nees_singular: usize,
-    /// Mean normalised innovation squared of the steps that used an observation; `nis_dof_mean` is right.
+    /// Mean normalised innovation squared of the steps that used a measurement; `nis_dof_mean` is right.
     pub nis_mean: Option<f64>,
     /// Its mean degrees of freedom.
     pub nis_dof_mean: Option<f64>,
-    /// Observations used, in all steps together; `null` where it is not known, as for nodes that are listened to.
+    /// Measurements used, in all steps together; `null` where it is not known, as for nodes that are listened to.
     pub accepted: Option<usize>,
-    /// Observations that started a feature.
+    /// Measurements that started a feature.
     pub added: Option<usize>,
-    /// Observations that were left out; the reasons are in `dropped`.
+    /// Measurements that were left out; the reasons are in `dropped`.
     pub rejected: Option<usize>,
     /// What the reader should know; what contradicts itself, and that nothing was used, first.
     pub warnings: Vec<String>,
@@ -83,7 +83,8 @@ pub struct Report {
     /// How far the way was from position fixes, where the source has some; otherwise the key is not there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fixes: Option<FixErrors>,
-    /// How consistent motions over 1, 10 and 60 s are, whatever the start was; where none were kept, the key is not there.
+    /// How consistent motions over 1, 10 and 60 s are, whatever the start was; where none were kept, the key is not
+    /// there.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub motions: Vec<MotionConsistency>,
 }

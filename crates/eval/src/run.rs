@@ -98,8 +98,8 @@ fn feed_all(mut method: Method, recording: &Recording, mut goes_on: impl FnMut(u
     run
 }
 
-/// The true landmarks of a recording as a map with errors of this standard deviation, m, in either coordinate. It is not
-/// wrong by that much: the truth is.
+/// The true landmarks of a recording as a map with errors of this standard deviation, m, in either coordinate. It is
+/// not wrong by that much: the truth is.
 pub fn true_map(recording: &Recording, std_m: f64) -> LandmarkMap {
     let covariance = Matrix2::identity() * (std_m * std_m);
     let landmark = |&(id, position): &(u32, _)| MapLandmark { id, class: 0, position, covariance };

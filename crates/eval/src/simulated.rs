@@ -44,7 +44,7 @@ pub fn keep_identities(identities: &mut Option<Identities>, frame: &Frame) {
     }
 }
 
-/// What arrives with one frame of a simulation, in order; readings of added sensors arrive in the order of their
+/// What arrives with one frame of a simulation, in order; measurements of added sensors arrive in the order of their
 /// stamps.
 pub fn inputs(frame: Frame) -> impl Iterator<Item = Input> {
     let imu = frame.imu.map(|imu| Input::Imu(imu.into()));

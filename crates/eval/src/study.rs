@@ -14,7 +14,7 @@ settings! {
     pub struct Study {
         /// Which filter runs.
         filter: String = "default".into(), one_of Filter::NAMES;
-        /// Which landmarks readings are of: by identity where they have one, and otherwise jointly (auto).
+        /// Which landmarks measurements are of: by identity where they have one, and otherwise jointly (auto).
         association: Association = Association::Auto, one_of Association::WORDS, runtime;
         /// Which of its choices are to be others.
         choices: ChoicesConfig;
@@ -24,7 +24,7 @@ settings! {
         sensor: SensorConfig;
         /// Positions and poses from outside.
         absolute: AbsoluteConfig;
-        /// Which observations are believed.
+        /// Which measurements are believed.
         gate: GateConfig;
         /// Which features are kept.
         map: MapConfig;
@@ -54,7 +54,7 @@ settings! {
         iterations: u32 = 0, within 0.0..=20.0;
         /// Where the chart of a feature is centred, in filters with charts.
         centre: String = AS_NAMED.into(), one_of ChoicesConfig::CENTRE;
-        /// How many of the last clouds are linearized again, in filters with charts; an odd number counts as the next
+        /// How many of the last scans are linearized again, in filters with charts; an odd number counts as the next
         /// even one, 0 is none, -1 as the filter has it.
         window: i64 = -1, within -1.0..=100.0;
     }

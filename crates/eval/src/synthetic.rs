@@ -63,8 +63,8 @@ pub(super) fn run(steps: usize, seed: u64) -> (Run, Truth) {
     (run, Truth::new(&truth, &places, MAX_TRUTH_GAP_S))
 }
 
-/// `steps` odometry messages at 20 Hz round a circle, a cloud of all six landmarks with every other one, the last
-/// cloud ahead of the last odometry. Range and bearing have the noise of the default configuration.
+/// `steps` odometry messages at 20 Hz round a circle, a scan of all six landmarks with every other one, the last
+/// scan ahead of the last odometry. Range and bearing have the noise of the default configuration.
 pub(super) fn recording(steps: usize, seed: u64) -> Recording {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let mut normal = |std: f64| -> f64 { std * Distribution::<f64>::sample(&StandardNormal, &mut random) };

@@ -1,4 +1,4 @@
-//! Landmarks, readings and position fixes of a run beside what it made of them, as tables that other tools read.
+//! Landmarks, measurements and position fixes of a run beside what it made of them, as tables that other tools read.
 
 use super::associations::JudgedMeasurement;
 use super::errors::LandmarkError;
@@ -38,9 +38,9 @@ pub fn write_landmarks_csv(landmarks: &[LandmarkError], out: &mut dyn Write) -> 
     csv.flush()
 }
 
-/// Writes one line for each reading whose identity was withheld, as CSV: the stamp of its cloud (s), what it is of
-/// (empty: of nothing), the landmark that it went to (empty: it was left out), what most readings of that one are of,
-/// whether it corrected it or began it, and whether that is wrong.
+/// Writes one line for each measurement whose identity was withheld, as CSV: the stamp of its scan (s), what it is of
+/// (empty: of nothing), the landmark that it went to (empty: it was left out), what most measurements of that one are
+/// of, whether it corrected it or began it, and whether that is wrong.
 ///
 /// # Errors
 /// Those of `out`.

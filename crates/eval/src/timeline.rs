@@ -4,7 +4,7 @@
 use lienav_base::stamp::Stamp;
 use lienav_slam::{CalibrationEstimate, Counts, DropReason, Landmark, SeenMeasurement, Slam};
 
-/// The most readings, landmarks and values that are kept of each.
+/// The most measurements, landmarks and values that are kept of each.
 const MAX_MEASUREMENTS: usize = 400_000;
 const MOST_LANDMARKS: usize = 40_000;
 const MOST_VALUES: usize = 20_000;
@@ -14,7 +14,7 @@ const MOST_MAPS: usize = 240;
 /// What a filter did over time.
 #[derive(Clone, Debug, Default)]
 pub struct Timeline {
-    /// The readings of each cloud, or of every second, fourth … cloud of a long run.
+    /// The measurements of each scan, or of every second, fourth … scan of a long run.
     pub measurements: Thinned<Vec<SeenMeasurement>>,
     /// What was left out since the step before, and why; nothing is thinned here, steps without are not listed.
     pub left_out: Vec<(Stamp, DropReason, u64)>,
@@ -72,8 +72,8 @@ impl<T> Default for Thinned<T> {
 }
 
 impl<T> Thinned<Vec<T>> {
-    /// Takes the list of the next step, if it is its turn; holds no more than `most_items` in all lists together, or one
-    /// list, and no more than `most_lists`.
+    /// Takes the list of the next step, if it is its turn; holds no more than `most_items` in all lists together, or
+    /// one list, and no more than `most_lists`.
     fn push(&mut self, stamp: Stamp, most_items: usize, most_lists: usize, make: impl FnOnce() -> Vec<T>) {
         let is_due = self.seen.is_multiple_of(self.every);
         self.seen += 1;

@@ -4,10 +4,10 @@
 //!
 //! The robot drives an ellipse of 5 m by 3 m for 90 s at about 0.5 m/s in a room of 10 m by 8 m. It leans about the
 //! origin of its base, on the floor, by R_z(ψ) R_y(θ) R_x(φ). A camera 0.6 m above the floor sees tags of 0.16 m on the
-//! walls, another at 0.5 m sees them on a ceiling of 2.6 m, at 10 Hz with 0.3 px of noise of each corner. Corners go through
-//! the conversion that the nodes use, `april_tags`. Printed are the root mean square of the error of the position, its
-//! 95th percentile, and the mean NEES of the pose (3 is right), the first 10 s left out, of as many seeds as stated. A
-//! `tilt_std_rad` of 0 says that the robot is always level; `learning` sets `learning.enabled`.
+//! walls, another at 0.5 m sees them on a ceiling of 2.6 m, at 10 Hz with 0.3 px of noise of each corner. Corners go
+//! through the conversion that the nodes use, `april_tags`. Printed are the root mean square of the error of the
+//! position, its 95th percentile, and the mean NEES of the pose (3 is right), the first 10 s left out, of as many seeds
+//! as stated. A `tilt_std_rad` of 0 says that the robot is always level; `learning` sets `learning.enabled`.
 
 use lienav_base::stamp::Stamp;
 use lienav_io::convert::{Extrinsics, Pinhole, TagCamera, april_tags, header};

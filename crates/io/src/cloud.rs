@@ -1,8 +1,8 @@
 //! The layout of a cloud of features: what the fields of a `sensor_msgs/PointCloud2` mean, read and written without
 //! ROS.
 //!
-//! A point has an identity `id` (UINT32 or INT32; 0xFFFFFFFF or negative = unknown; optional), one or two values whose names
-//! say how they are to be read, and optionally their covariance:
+//! A point has an identity `id` (UINT32 or INT32; 0xFFFFFFFF or negative = unknown; optional), one or two values whose
+//! names say how they are to be read, and optionally their covariance:
 //!
 //! | values | covariance |
 //! |---|---|
@@ -351,7 +351,7 @@ pub struct Encoded {
 }
 
 /// Lays out features: `id` and `class` UINT32, the rest FLOAT64, so that no bit is lost. The fields of the covariance
-/// are written if any observation has one, those of the label and `z`, the height, likewise; an observation without
+/// are written if any measurement has one, those of the label and `z`, the height, likewise; a measurement without
 /// covariance gets not-a-number there, which readers take for none of its own.
 pub fn encode_features(kind: MeasurementKind, measurements: &[Measurement]) -> Encoded {
     let with_covariance = measurements.iter().any(|o| o.covariance.is_some());

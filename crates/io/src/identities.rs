@@ -1,13 +1,13 @@
-//! What readings without identity are of, as only a judge may know: kept beside the input, never in it.
+//! What measurements without identity are of, as only a judge may know: kept beside the input, never in it.
 
 use lienav_base::stamp::Stamp;
 use lienav_slam::{MeasurementKind, Scan, Value};
 use std::collections::HashMap;
 
-/// A reading, and what it is of: a true landmark, or nothing that is in the world.
+/// A measurement, and what it is of: a true landmark, or nothing that is in the world.
 pub type Known = (Value, Option<u32>);
 
-/// The true identities of readings that do not state them, by the stamp of their cloud.
+/// The true identities of measurements that do not state them, by the stamp of their cloud.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Identities {
     clouds: HashMap<Stamp, Vec<(MeasurementKind, Vec<Known>)>>,
@@ -21,8 +21,8 @@ impl Identities {
         cloud.measurements.iter_mut().for_each(|measurement| measurement.id = None);
     }
 
-    /// Keeps what the readings of a cloud are of, in their order. Of two clouds of one sensor with one stamp the first
-    /// counts: a filter uses only one.
+    /// Keeps what the measurements of a cloud are of, in their order. Of two clouds of one sensor with one stamp the
+    /// first counts: a filter uses only one.
     pub fn keep(&mut self, cloud: &Scan, ids: impl IntoIterator<Item = Option<u32>>) {
         let sensors = self.clouds.entry(cloud.stamp).or_default();
         if sensors.iter().all(|(kind, _)| *kind != cloud.kind) {
@@ -31,7 +31,7 @@ impl Identities {
         }
     }
 
-    /// All readings with this stamp.
+    /// All measurements with this stamp.
     pub fn at(&self, stamp: Stamp) -> impl Iterator<Item = &Known> {
         self.clouds.get(&stamp).into_iter().flatten().flat_map(|(_, checked_measurements)| checked_measurements)
     }

@@ -36,7 +36,7 @@
 //! - [`settings_file`] reads settings from YAML and ROS parameter files; [`files`] writes a file completely or not at
 //!   all.
 //! - [`map_file`] is a map of landmarks that outlives the run: written by hand from a survey, or by a filter.
-//! - [`truth`] interpolates true poses; [`identities`] are what readings without identity are really of.
+//! - [`truth`] interpolates true poses; [`identities`] are what measurements without identity are really of.
 //! - Input goes to `lienav-slam` or `lienav-attitude`, runs to `lienav-eval`; `lienav-sim` simulates what this crate
 //!   records. `examples/02_stereo.rs` evaluates a recording.
 

@@ -46,12 +46,11 @@ impl Converted {
     }
 }
 
-/// Writes a bag folder: `/odom` and `/tf` with the pose that the odometry adds up to, `/tf_static` with the mount of the
-/// sensor, `/imu` (if there is any), `/features`, `/ground_truth/pose`, `/ground_truth/landmarks`, and `params.yaml` with
-/// what the recording says of its sensors. Each message is received
-/// at its own stamp, or at that of the one before if that is later: the order of arrival stays. Messages stamped before
-/// the epoch, which a bag cannot store, are left out and counted. `progress` is told how many of how many messages are
-/// written.
+/// Writes a bag folder: `/odom` and `/tf` with the pose that the odometry adds up to, `/tf_static` with the mount of
+/// the sensor, `/imu` (if there is any), `/features`, `/ground_truth/pose`, `/ground_truth/landmarks`, and
+/// `params.yaml` with what the recording says of its sensors. Each message is received at its own stamp, or at that of
+/// the one before if that is later: the order of arrival stays. Messages stamped before the epoch, which a bag cannot
+/// store, are left out and counted. `progress` is told how many of how many messages are written.
 ///
 /// # Errors
 /// The folder exists and may not be replaced, or the disk says no. Nothing is left behind then.
@@ -181,7 +180,7 @@ impl Topics {
     }
 }
 
-/// Whether readings are of a pose in the world.
+/// Whether measurements are of a pose in the world.
 fn is_of_world(features: &Scan) -> bool {
     matches!(features.kind, MeasurementKind::WorldPosition | MeasurementKind::WorldPose)
 }

@@ -45,7 +45,7 @@ impl Truth {
         self.fixes.as_ref()
     }
 
-    /// What readings without identity are of.
+    /// What measurements without identity are of.
     pub fn identities(&self) -> Option<&Identities> {
         self.identities.as_ref()
     }

@@ -2,15 +2,15 @@
 //!
 //! The errors of a map that was made by a robot are hardly those of single landmarks: what is far from the start is off
 //! by metres, and all that stands there is so alike. A joint covariance of all says that, and is for some thousand
-//! landmarks at most. Of a larger map the covariances of near landmarks are known, and the place of a landmark k *given*
-//! those of some near it (Vecchia 1988): with K these,
+//! landmarks at most. Of a larger map the covariances of near landmarks are known, and the place of a landmark k
+//! *given* those of some near it (Vecchia 1988): with K these,
 //!
 //! ```math
 //! \delta p_k = A\,\delta p_K + w, \quad A = \Sigma_{kK}\Sigma_{KK}^{-1}, \quad \mathrm{Cov}(w) = \Sigma_{kk} - A\,\Sigma_{Kk}
 //! ```
 //!
-//! and w is independent of all that came before k. The covariance that comes of it is one, whichever pairs are known; it
-//! is that of the map where the others say nothing of k that K does not say.
+//! and w is independent of all that came before k. The covariance that comes of it is one, whichever pairs are known;
+//! it is that of the map where the others say nothing of k that K does not say.
 
 use super::{MapLandmark, NearCovariances};
 use nalgebra::{Matrix2, SMatrix, SVector};
@@ -35,8 +35,9 @@ impl Conditional {
     /// So many others at most.
     pub const MOST: usize = 6;
 
-    /// Landmark `k` given those of which `is_given` says that they are known, by their place in `landmarks`: of these the
-    /// ones that it differs least from, at most six, the covariance of each with each known. `None` if there is none.
+    /// Landmark `k` given those of which `is_given` says that they are known, by their place in `landmarks`: of these
+    /// the ones that it differs least from, at most six, the covariance of each with each known. `None` if there is
+    /// none.
     pub fn new(
         landmarks: &[impl AsRef<MapLandmark>],
         near: &NearCovariances,
@@ -117,8 +118,8 @@ mod tests {
     use super::*;
     use nalgebra::{DMatrix, Vector2};
 
-    /// Landmarks of a row, each off by what the one before is, and by something of its own: given the one before, nothing
-    /// else says where it is.
+    /// Landmarks of a row, each off by what the one before is, and by something of its own: given the one before,
+    /// nothing else says where it is.
     #[test]
     fn what_comes_of_conditionals_is_the_joint_covariance() {
         let n = 9;

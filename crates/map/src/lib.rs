@@ -2,8 +2,8 @@
 //!
 //! For programs that keep a map of point landmarks and want to know where a robot is in it.
 //!
-//! - [`LandmarkMap`]: landmarks with identity, class, position and covariance, joint, near each other ([`NearCovariances`]) or each by itself; maps of two
-//!   surveys are merged by [`LandmarkMap::merged_with`].
+//! - [`LandmarkMap`]: landmarks with identity, class, position and covariance, joint, near each other
+//!   ([`NearCovariances`]) or each by itself; maps of two surveys are merged by [`LandmarkMap::merged_with`].
 //! - [`SpatialHash`]: what is near a place, at a cost that does not depend on the size of the map.
 //! - [`Finder`]: global localization. From the landmarks that a robot sees as it drives, without its pose and without
 //!   their identities, to the pose with its covariance, or to the statement that several poses fit.

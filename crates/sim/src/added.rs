@@ -1,4 +1,4 @@
-//! Sensors that a program adds to a simulation: their readings follow from what they measure.
+//! Sensors that a program adds to a simulation: their measurements follow from what they measure.
 
 use super::random::normal;
 use lienav_base::stamp::Stamp;
@@ -16,7 +16,7 @@ const FIRST_STREAM: u64 = 1 << 32;
 pub(super) struct AddedSensor {
     sensor: Sensor,
     kind: MeasurementKind,
-    /// L with L Lᵀ the covariance of a reading.
+    /// L with L Lᵀ the covariance of a measurement.
     root: Matrix3<f64>,
     noise: ChaCha8Rng,
 }

@@ -34,7 +34,7 @@ mod tests {
         simulation.filter_map(|frame| frame.features).collect()
     }
 
-    /// A cloud that is 0.1 s late is the one that was taken 0.1 s, a cloud, before.
+    /// A scan that is 0.1 s late is the one that was taken 0.1 s, a scan, before.
     #[test]
     fn late_scans_are_of_where_the_robot_was() {
         let number = |scan: &Scan| scan.measurements.iter().map(|o| o.id.unwrap()).collect::<Vec<_>>();

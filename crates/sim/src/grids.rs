@@ -166,7 +166,7 @@ mod tests {
         Simulation::new(scenario).unwrap().filter_map(of).collect()
     }
 
-    /// The last cloud with a reflector before the way outside, and the last one without.
+    /// The last scan with a reflector before the way outside, and the last one without.
     fn outside(scans: &[(f64, Vec<u32>)]) -> (usize, usize) {
         let blind = scans.iter().rposition(|(_, ids)| ids.is_empty()).unwrap();
         (scans[..blind].iter().rposition(|(_, ids)| !ids.is_empty()).unwrap(), blind)

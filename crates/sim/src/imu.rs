@@ -12,7 +12,7 @@ use rand_chacha::ChaCha8Rng;
 pub struct ImuMeasurement {
     /// When.
     pub stamp: Stamp,
-    /// Mean yaw rate since the reading before, rad/s: readings add up to the turn of the robot.
+    /// Mean yaw rate since the measurement before, rad/s: measurements add up to the turn of the robot.
     pub yaw_rate: f64,
     /// Horizontal specific force at this instant, forward and left: R(θ)ᵀ p̈, m/s².
     pub acceleration: Vector2<f64>,
@@ -37,7 +37,7 @@ impl InertialSensor {
         Self { config: config.clone(), noise: generator(seed, Purpose::Imu) }
     }
 
-    /// The reading for a true mean yaw rate (rad/s) and acceleration (m/s², base frame).
+    /// The measurement for a true mean yaw rate (rad/s) and acceleration (m/s², base frame).
     pub(super) fn measure(&mut self, stamp: Stamp, yaw_rate: f64, acceleration: &Vector2<f64>) -> ImuMeasurement {
         let [gyro, x, y] = [(); 3].map(|()| normal(&mut self.noise));
         let config = &self.config;

@@ -17,8 +17,8 @@
 //! let mut truth = simulation.initial_pose();
 //! for frame in simulation.take_while(|frame| frame.stamp.secs() < 60.0) {
 //!     slam.odometry(&frame.odometry)?;
-//!     if let Some(cloud) = &frame.features {
-//!         slam.features(cloud.stamp, cloud.kind, &cloud.observations)?;
+//!     if let Some(scan) = &frame.features {
+//!         slam.features(scan.stamp, scan.kind, &scan.measurements)?;
 //!     }
 //!     while slam.poll().is_some() {}
 //!     truth = frame.truth;

@@ -1,4 +1,5 @@
-//! Noise of readings that is not white and Gaussian: alike for a while, heavy in its tails, larger from some time on.
+//! Noise of measurements that is not white and Gaussian: alike for a while, heavy in its tails, larger from some time
+//! on.
 
 use super::random::{Purpose, generator, normal};
 use lienav_base::settings;
@@ -9,23 +10,23 @@ use rand_chacha::ChaCha8Rng;
 use std::collections::BTreeMap;
 
 settings! {
-    /// How the noise of readings and odometry differs from what a filter takes it for. No filter is told of it.
+    /// How the noise of measurements and odometry differs from what a filter takes it for. No filter is told of it.
     pub struct NoiseConfig {
-        /// Time constant over which errors of the readings of one feature stay alike, s; 0 for independent errors.
+        /// Time constant over which errors of the measurements of one feature stay alike, s; 0 for independent errors.
         ///
         /// An autoregressive process of first order, with the stated variance at every time.
         alike_s: f64 = 0.0, within 0.0..=1e6, unit "s";
-        /// Probability that the noise of a reading is `noise.tail_factor` times as large.
+        /// Probability that the noise of a measurement is `noise.tail_factor` times as large.
         tail_probability: f64 = 0.0, within 0.0..=1.0;
         /// How much larger it is then.
         tail_factor: f64 = 5.0, within 1.0..=1e3;
         /// From this time on noise is larger, s; 0 for never.
         change_s: f64 = 0.0, within 0.0..=1e6, unit "s";
-        /// How much larger noise of readings is from then on.
+        /// How much larger noise of measurements is from then on.
         readings_change: f64 = 3.0, within 0.0..=1e3;
         /// How much larger noise of the odometry is from then on.
         odometry_change: f64 = 1.0, within 0.0..=1e3;
-        /// Clouds of features are stamped so much later than they were taken, s.
+        /// Scans of features are stamped so much later than they were taken, s.
         cloud_delay_s: f64 = 0.0, within 0.0..=10.0, unit "s";
         /// Measured ranges are the true ones times this.
         range_scale: f64 = 1.0, within 0.01..=100.0;
@@ -33,7 +34,7 @@ settings! {
 }
 
 impl NoiseConfig {
-    /// How much larger than stated the noise of readings is at this time.
+    /// How much larger than stated the noise of measurements is at this time.
     fn of_measurements(&self, stamp: Stamp) -> f64 {
         if self.is_changed(stamp) { self.readings_change } else { 1.0 }
     }
@@ -48,7 +49,7 @@ impl NoiseConfig {
     }
 }
 
-/// Draws of unit variance for the two numbers of each reading.
+/// Draws of unit variance for the two numbers of each measurement.
 #[derive(Clone, Debug)]
 pub(super) struct MeasurementNoise {
     config: NoiseConfig,
@@ -68,10 +69,10 @@ impl MeasurementNoise {
         }
     }
 
-    /// The noise of a reading of feature `id`, beside its standard deviations.
+    /// The noise of a measurement of feature `id`, beside its standard deviations.
     pub(super) fn draw(&mut self, stamp: Stamp, id: u32) -> Vector2<f64> {
         let white = Vector2::new(normal(&mut self.white), normal(&mut self.white));
-        // One number for every reading: another probability has other tails, and the same noise.
+        // One number for every measurement: another probability has other tails, and the same noise.
         let is_tail = self.tails.random::<f64>() < self.config.tail_probability;
         let alike = self.alike(stamp, id, white);
         let factor = if is_tail { self.config.tail_factor } else { 1.0 };

@@ -45,8 +45,8 @@ impl Odometer {
 }
 
 impl Odometer {
-    /// Standard deviations of a sample. Over 1/rate the robot travels |v|/rate, which adds σ²|v|/rate to the variance of
-    /// the motion, and σ²|v| rate to that of the velocity.
+    /// Standard deviations of a sample. Over 1/rate the robot travels |v|/rate, which adds σ²|v|/rate to the variance
+    /// of the motion, and σ²|v| rate to that of the velocity.
     fn std(&self, true_twist: &Vector3<f64>) -> Vector3<f64> {
         let OdometryConfig { travel_std, travel_yaw_std, rate_hz, .. } = self.config;
         if travel_std == 0.0 && travel_yaw_std == 0.0 {

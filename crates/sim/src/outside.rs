@@ -13,7 +13,7 @@ use rand_chacha::ChaCha8Rng;
 pub(super) struct Outside {
     config: OutsideConfig,
     noise: ChaCha8Rng,
-    /// The lasting error, and when it was so.
+    /// The time-correlated error, and when it was so.
     error: Option<(Stamp, Vector2<f64>)>,
 }
 
@@ -69,8 +69,8 @@ mod tests {
     use super::*;
     use crate::Scenario;
 
-    /// 4,000 readings 2 s apart of a robot at rest: the variance is that of both parts, and the lasting one has the stated
-    /// correlation from one to the next, e^{-2/20}.
+    /// 4,000 measurements 2 s apart of a robot at rest: the variance is that of both parts, and the lasting one has the
+    /// stated correlation from one to the next, e^{-2/20}.
     #[test]
     fn the_lasting_error_has_the_stated_variance_and_correlation() {
         let config = Scenario::named("gnss").unwrap().outside;

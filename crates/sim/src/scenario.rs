@@ -24,8 +24,8 @@ const STD: RangeInclusive<f64> = 0.0..=100.0;
 
 settings! {
     /// Everything that can be set about a simulation. Serialised, its dotted names are those of [`SPECS`]. The default
-    /// is the circle of Shen 2019, section 5.5.2, at 10 Hz, with low feature density and Q_z = 10⁻⁴, but for the filters'
-    /// limit of range, `thesis_range_factor`.
+    /// is the circle of Shen 2019, section 5.5.2, at 10 Hz, with low feature density and Q_z = 10⁻⁴, but for the
+    /// filters' limit of range, `thesis_range_factor`.
     pub struct Scenario {
         /// What the scenario is called in reports.
         name: String = "thesis-circle-10hz-low-q1".into();
@@ -246,9 +246,9 @@ settings! {
     pub struct FeatureSensorConfig {
         /// What the feature sensor measures.
         kind: MeasurementKind = MeasurementKind::StereoBearings, one_of MeasurementKind::WORDS;
-        /// Clouds of features a second; no more than odometry samples.
+        /// Scans of features a second; no more than odometry samples.
         rate_hz: f64 = 10.0, within RATE, unit "Hz";
-        /// When the first cloud of features falls due, s.
+        /// When the first scan of features falls due, s.
         ///
         /// At 0 the heading is as exact as the start; one step later it has the noise of that step, and so has the
         /// whole map.
@@ -289,19 +289,19 @@ settings! {
         range_bias_m: f64 = 0.0, within OFFSET, unit "m";
         /// Offset of measured bearings, rad.
         bearing_bias_rad: f64 = 0.0, within ANGLE, unit "rad";
-        /// Probability that an observation is of a random place.
+        /// Probability that a measurement is of a random place.
         misread_probability: f64 = 0.0, within 0.0..=1.0;
         /// Probability that a feature in view is seen.
         detection_probability: f64 = 1.0, within 0.0..=1.0;
-        /// False observations for each feature in view, on average, at random places in view.
+        /// False measurements for each feature in view, on average, at random places in view.
         ///
         /// A sensor that says which feature it sees does not report them.
         clutter: f64 = 0.0, within 0.0..=1e3;
-        /// Whether observations say of which class a feature is.
+        /// Whether measurements say of which class a feature is.
         classified: bool = false;
-        /// Probability that an observation says another class than the right one.
+        /// Probability that a measurement says another class than the right one.
         class_confusion: f64 = 0.0, within 0.0..=1.0;
-        /// Whether observations say which feature they are of.
+        /// Whether measurements say which feature they are of.
         identified: bool = true;
     }
 }
@@ -309,7 +309,7 @@ settings! {
 settings! {
     /// A sensor that measures one number of the features, and says which ones they are.
     pub struct SingleSensorConfig {
-        /// Clouds a second; 0 for none.
+        /// Scans a second; 0 for none.
         rate_hz: f64 = 0.0, within 0.0..=1e4, unit "Hz";
         /// Noise of a range, m, or of a bearing, rad.
         std: f64 = 0.1, within STD;
@@ -325,13 +325,13 @@ settings! {
 settings! {
     /// What measures the pose from outside: a satellite receiver, or a motion capture.
     pub struct OutsideConfig {
-        /// Readings a second; 0 for none.
+        /// Measurements a second; 0 for none.
         rate_hz: f64 = 0.0, within 0.0..=1e4, unit "Hz";
         /// Position of the antenna in the base frame, forward, m.
         x_m: f64 = 0.0, within OFFSET, unit "m";
         /// Position of the antenna in the base frame, left, m.
         y_m: f64 = 0.0, within OFFSET, unit "m";
-        /// Noise of either coordinate, fresh with each reading, m.
+        /// Noise of either coordinate, fresh with each measurement, m.
         std_m: f64 = 0.1, within STD, unit "m";
         /// Noise of the heading, rad; 0 for a receiver that has none.
         yaw_std_rad: f64 = 0.0, within STD, unit "rad";
@@ -339,11 +339,11 @@ settings! {
         error_std_m: f64 = 0.0, within STD, unit "m";
         /// Correlation time of that part, s.
         error_time_s: f64 = 20.0, within SECONDS, unit "s";
-        /// When readings fail to come, s.
+        /// When measurements fail to come, s.
         outage_start_s: f64 = 0.0, within 0.0..=1e6, unit "s";
         /// For how long, s.
         outage_s: f64 = 0.0, within 0.0..=1e6, unit "s";
-        /// How much later than measured a reading is stamped, s.
+        /// How much later than measured a measurement is stamped, s.
         delay_s: f64 = 0.0, within 0.0..=5.0, unit "s";
         /// Whether the filter takes the map's frame for the world's, or estimates where the map lies there.
         frame: WorldFrame = WorldFrame::Map, one_of WorldFrame::WORDS;
@@ -359,7 +359,7 @@ settings! {
 settings! {
     /// Gyroscope and accelerometer of a robot on level ground.
     pub struct ImuConfig {
-        /// Inertial readings a second, no more than odometry samples; 0 for none.
+        /// Inertial measurements a second, no more than odometry samples; 0 for none.
         rate_hz: f64 = 0.0, within 0.0..=1e4, unit "Hz";
         /// Noise of a yaw rate of the gyroscope, rad/s.
         gyro_std_rad_s: f64 = 0.0, within STD, unit "rad/s";

@@ -72,7 +72,7 @@ impl FeatureSensor {
         }
     }
 
-    /// What is seen from `robot`, in the order of `landmarks`, clutter behind it; and what each observation is of. A
+    /// What is seen from `robot`, in the order of `landmarks`, clutter behind it; and what each measurement is of. A
     /// range that noise makes negative is not reported.
     pub(super) fn observe(
         &mut self,
@@ -116,7 +116,7 @@ impl FeatureSensor {
         Self { share, ..self }
     }
 
-    /// The variance of the one number of a reading.
+    /// The variance of the one number of a measurement.
     pub(super) fn variance(&self) -> f64 {
         match self.config.kind {
             MeasurementKind::Range => self.config.range_std_m.powi(2),
@@ -140,7 +140,7 @@ impl FeatureSensor {
         self.detections.random::<f64>() < self.config.detection_probability
     }
 
-    /// The class that an observation says; 0 for none. One that is confused is any of the others with equal
+    /// The class that a measurement says; 0 for none. One that is confused is any of the others with equal
     /// probability.
     fn read_class(&mut self, class: u32) -> u32 {
         if !self.config.classified || class == 0 {
@@ -154,8 +154,8 @@ impl FeatureSensor {
         if other < class { other } else { other + 1 }
     }
 
-    /// Observations of nothing, where `in_view` features are in view: a Poisson number of them. A sensor that says which
-    /// feature it sees knows that these are none.
+    /// Measurements of nothing, where `in_view` features are in view: a Poisson number of them. A sensor that says
+    /// which feature it sees knows that these are none.
     fn add_clutter(&mut self, in_view: usize, measurements: &mut Vec<Measurement>) {
         let mean = self.config.clutter * in_view as f64;
         let Ok(number) = Poisson::new(mean) else { return };
@@ -211,7 +211,7 @@ impl FeatureSensor {
     }
 }
 
-/// As many of both numbers as a reading has.
+/// As many of both numbers as a measurement has.
 fn numbers(kind: MeasurementKind, value: Vector2<f64>) -> Value {
     match kind {
         MeasurementKind::Range | MeasurementKind::Bearing => [value.x].into(),
@@ -235,7 +235,8 @@ fn in_view(config: &FeatureSensorConfig, z: &Vector2<f64>) -> bool {
         | MeasurementKind::RangeBearing
         | MeasurementKind::Range
         | MeasurementKind::Bearing => within(z.y.atan2(z.x)),
-        // Sensors that a program adds are simulated by what they measure: `AddedSensor`; those of the world by `Outside`.
+        // Sensors that a program adds are simulated by what they measure: `AddedSensor`; those of the world by
+        // `Outside`.
         MeasurementKind::WorldPosition | MeasurementKind::WorldPose | MeasurementKind::Added(_) => false,
     }
 }
@@ -414,7 +415,7 @@ mod tests {
         assert!((437..=563).contains(&misread), "{misread}");
     }
 
-    /// 5,000 clouds of one feature: 4,500 ± 21 are seen, 1,000 ± 32 false ones, 450 ± 20 of another class.
+    /// 5,000 scans of one feature: 4,500 ± 21 are seen, 1,000 ± 32 false ones, 450 ± 20 of another class.
     #[test]
     fn detection_clutter_and_confusion_come_as_often_as_stated() {
         let config = FeatureSensorConfig {

@@ -34,9 +34,9 @@ pub struct Frame {
     /// The features seen since the frame before. Their stamp is that of the frame where the rates divide; otherwise
     /// [`Simulation::truth`] has the true pose for it.
     pub features: Option<Scan>,
-    /// The true feature of each observation of `features`, whether it says so or not; `None` of clutter and misreads.
+    /// The true feature of each measurement of `features`, whether it says so or not; `None` of clutter and misreads.
     pub identities: Vec<Option<u32>>,
-    /// The readings of sensors that were added ([`Simulation::add_sensor`]) since the frame before.
+    /// The measurements of sensors that were added ([`Simulation::add_sensor`]) since the frame before.
     pub added: Vec<Scan>,
 }
 
@@ -47,7 +47,7 @@ pub struct Frame {
 /// let scenario = Scenario::named("thesis-line-10hz-low-q1")?;
 /// let simulation = Simulation::new(&scenario)?;
 /// let config = simulation.filter_config("reduced");
-/// let seen: usize = simulation.filter_map(|frame| frame.features).map(|cloud| cloud.observations.len()).sum();
+/// let seen: usize = simulation.filter_map(|frame| frame.features).map(|scan| scan.measurements.len()).sum();
 /// assert!(seen > 10_000);
 /// assert_eq!(config.sensor.baseline_m, 0.5);
 /// # Ok::<(), Box<dyn std::error::Error>>(())

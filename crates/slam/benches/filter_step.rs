@@ -1,4 +1,4 @@
-//! One filter step, propagation and update, over the size of the map and the number of features in view.
+//! One filter step, propagation and update, over the size of the map and the number of landmarks in view.
 //!
 //! `cargo bench -p lienav-slam --bench filter_step`
 
@@ -11,7 +11,7 @@ use std::hint::black_box;
 
 const DT_NANOS: i64 = 100_000_000;
 
-/// A robot on a circle inside a ring of features, all of which are in its map.
+/// A robot on a circle inside a ring of landmarks, all of which are in its map.
 struct Scene {
     slam: Slam,
     truth: Se2,
@@ -62,8 +62,8 @@ impl Scene {
     }
 }
 
-/// What memory needs alone: the lower triangle of a covariance of so many features, read and written once, as an update
-/// does.
+/// What memory needs alone: the lower triangle of a covariance of so many landmarks, read and written once, as an
+/// update does.
 fn floor(covariance: &mut [f64], rows: usize) {
     for (j, column) in covariance.chunks_exact_mut(rows).enumerate() {
         column[j..].iter_mut().for_each(|value| *value *= 0.999_999);

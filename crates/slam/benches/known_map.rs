@@ -1,5 +1,5 @@
-//! A step in a known map of 10,000 landmarks, eight in view, 10 Hz: odometry, cloud, estimate. And how long the map takes
-//! to come in.
+//! A step in a known map of 10,000 landmarks, eight in view, 10 Hz: odometry, scan, estimate. And how long the map
+//! takes to come in.
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use lienav_slam::{MapMode, MeasurementKind, Slam};

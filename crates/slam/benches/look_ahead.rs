@@ -1,4 +1,4 @@
-//! An odometry message at 1 kHz, with the prediction after it, over the time that odometry waits for late clouds.
+//! An odometry message at 1 kHz, with the prediction after it, over the time that odometry waits for late scans.
 //!
 //! `cargo bench -p lienav-slam --bench look_ahead`
 

@@ -1,4 +1,4 @@
-//! Entering: a known landmark comes into the state when a cloud may have a reading of it, and leaves when others are
+//! Entering: a known landmark comes into the state when a scan may have a measurement of it, and leaves when others are
 //! nearer.
 //!
 //! The place p_i of a known landmark is independent of the pose, Cov(δp_i) = Σ_i. In the errors of the state,
@@ -29,11 +29,11 @@ use lienav_base::stamp::Stamp;
 use lienav_map::Conditional;
 use nalgebra::{Matrix2, Matrix2x3, Vector2};
 
-/// So many landmarks enter for one reading without identity. Where more may be meant, it is ambiguous anyhow.
+/// So many landmarks enter for one measurement without identity. Where more may be meant, it is ambiguous anyhow.
 const MAX_CANDIDATES: usize = 8;
 
-/// Brings the known landmarks into the state that the readings of a cloud name, or may be of. `rows` are those of the
-/// last motion: its noise is part of the error of the pose, and of theirs.
+/// Brings the known landmarks into the state that the measurements of a scan name, or may be of. `rows` are those of
+/// the last motion: its noise is part of the error of the pose, and of theirs.
 pub fn activate(state: &mut State, model: &Model, (evidence, stamp): (Evidence<'_>, Stamp), rows: &mut Rows) {
     if model.map.mode == MapMode::Mapping || model.known.len() == 0 {
         return;
@@ -82,7 +82,7 @@ fn want(state: &mut State, known: &KnownMap, id: u32, stamp: Stamp) {
     }
 }
 
-/// The landmarks that a reading without identity may be of are wanted; the nearest of them, if there are too many.
+/// The landmarks that a measurement without identity may be of are wanted; the nearest of them, if there are too many.
 fn activate_near(state: &mut State, model: &Model, checked: &CheckedMeasurement, stamp: Stamp) {
     if model.sensors.is_of_pose(checked) {
         return;
@@ -164,7 +164,7 @@ fn by_pose(state: &State, p: &Vector2<f64>) -> Matrix2x3<f64> {
     }
 }
 
-/// How many features of a known map the state holds at most.
+/// How many landmarks of a known map the state holds at most.
 pub fn most_active(model: &Model) -> usize {
     let workspace = model.map.max_features;
     match model.map.mode {
@@ -176,9 +176,9 @@ pub fn most_active(model: &Model) -> usize {
     }
 }
 
-/// Removes landmarks from the state that were not wanted for the longest time, where there are too many, and writes what
-/// was learned of them to the known map. Those that were wanted since `since` stay. An eighth is removed at once, so that
-/// the search for them is rare.
+/// Removes landmarks from the state that were not wanted for the longest time, where there are too many, and writes
+/// what was learned of them to the known map. Those that were wanted since `since` stay. An eighth is removed at once,
+/// so that the search for them is rare.
 pub fn leave(state: &mut State, model: &mut Model, since: Stamp, order: &mut Vec<(Stamp, u32)>) {
     let most = most_active(model);
     if state.landmarks.len() <= most {
@@ -206,7 +206,7 @@ pub fn leave_all(state: &mut State, model: &mut Model) {
     }
 }
 
-/// Writes what is known of feature `i` to the known map.
+/// Writes what is known of landmark `i` to the known map.
 fn keep(state: &State, model: &mut Model, i: usize) {
     if state.landmarks[i].is_anchor_point {
         return;

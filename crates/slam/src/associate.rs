@@ -1,4 +1,4 @@
-//! Data association: the feature that each reading is of.
+//! Data association: the landmark that each measurement is of.
 
 use crate::associated::{Ambiguity, Associated, Newcomer, Role, Subject};
 use crate::association::joint;
@@ -17,29 +17,29 @@ use crate::state::State;
 use lienav_base::stamp::Stamp;
 use std::collections::HashSet;
 
-/// The content of a cloud.
+/// The content of a scan.
 #[derive(Clone, Copy, Debug)]
 pub enum Evidence<'a> {
-    /// Observations, as a sensor gives them.
+    /// Measurements, as a sensor gives them.
     Observed {
         /// The sensor that made them.
         kind: MeasurementKind,
-        /// The observations.
+        /// The measurements.
         measurements: &'a [Measurement],
-        /// What association remembers from cloud to cloud.
+        /// What association remembers from scan to scan.
         memory: &'a Memory,
     },
-    /// Readings that were associated before; the fixed lag processes them again.
+    /// Measurements that were associated before; the fixed lag processes them again.
     Associated(&'a [Associated]),
 }
 
 /// The measurements of a scan, associated, with buffers of [`associate`] that keep their allocations.
 #[derive(Debug, Default)]
 pub struct Associations {
-    /// Readings of what is in the state, linearized, in the order of the observations. The gate keeps those that the
-    /// state is updated by.
+    /// Measurements of what is in the state, linearized, in the order of the measurements. The gate keeps those that
+    /// the state is updated by.
     pub matches: Vec<Match>,
-    /// Readings of new landmarks, in the order of the observations.
+    /// Measurements of new landmarks, in the order of the measurements.
     pub newcomers: Vec<Newcomer>,
     /// What was left out so far, by reason.
     pub refused: Counts,
@@ -49,14 +49,14 @@ pub struct Associations {
 }
 
 impl Associations {
-    /// Readings of the last cloud that were left out, and features that each of them may be of.
+    /// Measurements of the last scan that were left out, and landmarks that each of them may be of.
     pub fn ambiguous(&self) -> &[Ambiguity] {
         &self.scan.ambiguous
     }
 }
 
-/// The identities that a cloud has named. A few are compared one by one, which is quicker than anything; many are
-/// looked up, or a cloud of a million would be compared a million times.
+/// The identities that a scan has named. A few are compared one by one, which is quicker than anything; many are
+/// looked up, or a scan of a million would be compared a million times.
 #[derive(Debug, Default)]
 struct Named {
     few: Vec<u32>,
@@ -85,8 +85,8 @@ impl Named {
     }
 }
 
-/// Associates each reading by its identity if it has one, and otherwise as [`Association`] says. Returns whether
-/// readings without identity had to be searched for, because they were not clear one by one.
+/// Associates each measurement by its identity if it has one, and otherwise as [`Association`] says. Returns whether
+/// measurements without identity had to be searched for, because they were not clear one by one.
 pub fn associate(state: &State, model: &Model, evidence: Evidence<'_>, workspace: &mut Associations) -> bool {
     workspace.matches.clear();
     workspace.newcomers.clear();
@@ -130,12 +130,13 @@ pub fn associate(state: &State, model: &Model, evidence: Evidence<'_>, workspace
     is_searched
 }
 
-/// Whether a reading has no identity, and is associated when all that have one are.
+/// Whether a measurement has no identity, and is associated when all that have one are.
 fn is_for_later(model: &Model, checked: &CheckedMeasurement) -> bool {
     checked.id.is_none() && model.association != Association::Unique && !model.sensors.is_of_pose(checked)
 }
 
-/// Associates each reading with the nearest feature in whose gate it lies, and each feature with the nearest reading.
+/// Associates each measurement with the nearest landmark in whose gate it lies, and each landmark with the nearest
+/// reading.
 fn by_distance(
     state: &State,
     model: &Model,
@@ -171,7 +172,7 @@ fn by_distance(
     }
 }
 
-/// Adds a reading to the candidates, linearized and with its Mahalanobis distance, or to the newcomers.
+/// Adds a measurement to the candidates, linearized and with its Mahalanobis distance, or to the newcomers.
 ///
 /// # Errors
 /// [`DropReason::Singular`] if there is no Jacobian, or the innovation covariance is not positive definite; those of
@@ -200,10 +201,10 @@ fn associate_one(
     Ok(())
 }
 
-/// What a reading is of; `None` for a new landmark.
+/// What a measurement is of; `None` for a new landmark.
 ///
 /// # Errors
-/// [`DropReason::DuplicateFeature`] for an identity that the cloud has named before; those of [`nearest`].
+/// [`DropReason::DuplicateFeature`] for an identity that the scan has named before; those of [`nearest`].
 fn subject_of(
     state: &State,
     model: &Model,
@@ -220,11 +221,11 @@ fn subject_of(
     Ok(state.find(id).map(Subject::Landmark))
 }
 
-/// The feature that a reading without identity is of: the only one whose gate it passes; of a known map, one that is
-/// nearer than any other by as much as the gate is wide. `None` if it is far from all features.
+/// The landmark that a measurement without identity is of: the only one whose gate it passes; of a known map, one that
+/// is nearer than any other by as much as the gate is wide. `None` if it is far from all landmarks.
 ///
 /// # Errors
-/// [`DropReason::Ambiguous`] if it passes two gates, or if it passes none and is not far from all features.
+/// [`DropReason::Ambiguous`] if it passes two gates, or if it passes none and is not far from all landmarks.
 fn nearest(state: &State, model: &Model, checked: &CheckedMeasurement) -> Result<Option<usize>, DropReason> {
     let (gate, dim) = (&model.gate, model.sensors.dim(checked));
     // Beside a known map many are in the state, and few near.
@@ -268,8 +269,8 @@ pub fn distance(state: &State, model: &Model, m: &mut Match) -> Option<f64> {
 }
 
 impl Associated {
-    /// Associates the same reading in another state; not at all if that state does not have its feature, or already
-    /// has the feature that the reading would begin.
+    /// Associates the same measurement in another state; not at all if that state does not have its landmark, or
+    /// already has the landmark that the measurement would begin.
     fn again(&self, state: &State, model: &Model, workspace: &mut Associations) {
         let known = match self.subject {
             Subject::Pose => Some(Subject::Pose),
@@ -311,7 +312,7 @@ impl Evidence<'_> {
     }
 }
 
-/// A cloud, and the motion from the state to the pose at which the cloud was taken.
+/// A scan, and the motion from the state to the pose at which the scan was taken.
 #[derive(Clone, Copy, Debug)]
 pub struct Input<'a> {
     pub motion: &'a Increment,

@@ -1,4 +1,4 @@
-//! Augmentation: adding the features that are seen for the first time.
+//! Augmentation: adding the landmarks that are seen for the first time.
 
 use crate::calibration::OF_ONE_KIND;
 use crate::checked::CheckedMeasurement;
@@ -12,7 +12,7 @@ use nalgebra::{Matrix2, Matrix2x3, Vector2};
 /// A range is vague if its standard deviation exceeds this fraction of it.
 const VAGUE: f64 = 0.05;
 
-/// Adds a feature seen for the first time, and says whether it could be placed.
+/// Adds a landmark seen for the first time, and says whether it could be placed.
 ///
 /// Robot and invariant coordinates: z and its covariance as measured, independent of the rest of the state (Shen 2019,
 /// § 5.1). World coordinates: p_i = p + R(θ)z with the correlation that follows, δp_i = δp + J(p_i − p)δθ + R(θ)δz; or
@@ -37,8 +37,8 @@ pub fn augment(
         last_seen: stamp,
         measurements: 1,
         wanted: stamp,
-        // Roll and pitch shift a landmark with a height, whatever its range is: overhead there is hardly any, and a chart
-        // of the range would bend the shift.
+        // Roll and pitch shift a landmark with a height, whatever its range is: overhead there is hardly any, and a
+        // chart of the range would bend the shift.
         is_mapped: checked.height_m != 0.0 && !is_vague,
         is_anchor_point: false,
         is_inherited: false,
@@ -68,7 +68,7 @@ pub fn augment(
     true
 }
 
-/// ∂(error of a new feature at `x`)/∂(error of the pose), before the state moves on.
+/// ∂(error of a new landmark at `x`)/∂(error of the pose), before the state moves on.
 pub fn by_pose(state: &State, x: &Vector2<f64>, errors: Errors) -> Matrix2x3<f64> {
     let Errors::World { linearization, initialization: Initialization::Correlated, .. } = errors else {
         return Matrix2x3::zeros();

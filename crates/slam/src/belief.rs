@@ -10,7 +10,7 @@ pub enum LandmarkStatus {
     /// Nothing speaks against its place in the map.
     #[default]
     Ok,
-    /// It is elsewhere: its readings are left out, or in `extend`, it is mapped anew.
+    /// It is elsewhere: its measurements are left out, or in `extend`, it is mapped anew.
     Moved,
     /// It is not there. If it is named again, it is believed again.
     Gone,
@@ -20,7 +20,7 @@ pub enum LandmarkStatus {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Belief {
     pub status: LandmarkStatus,
-    /// Readings outside its gate in a row, and the stamp of the first.
+    /// Measurements outside its gate in a row, and the stamp of the first.
     pub strikes: u32,
     pub struck_since: Stamp,
     /// The logarithm of the probability that it was there and not read in all looks since it was last read.
@@ -32,7 +32,7 @@ pub struct Belief {
     pub is_from_two_sides: bool,
 }
 
-/// So many readings in a row, over so many seconds, outside the gate: the landmark was moved.
+/// So many measurements in a row, over so many seconds, outside the gate: the landmark was moved.
 pub const STRIKES: u32 = 10;
 
 pub const STRUCK_FOR_S: f64 = 1.0;

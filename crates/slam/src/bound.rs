@@ -1,8 +1,8 @@
-//! The bound on the readings of one cloud, so that the time of a step is bounded, too.
+//! The bound on the measurements of one scan, so that the time of a step is bounded, too.
 //!
-//! A reading without identity is compared with every feature of the map, and each match adds rows to the update: what
-//! a step costs grows with the readings times the features. Which readings stay depends on the cloud and the map
-//! alone, not on time or on the order of arrival.
+//! A measurement without identity is compared with every landmark of the map, and each match adds rows to the update:
+//! what a step costs grows with the measurements times the landmarks. Which measurements stay depends on the scan and
+//! the map alone, not on time or on the order of arrival.
 
 use crate::input::{Measurement, MeasurementKind};
 use crate::state::State;
@@ -22,8 +22,8 @@ struct Rank {
 }
 
 impl Bound {
-    /// Removes all but `most` readings, and returns how many were removed. Those that name a feature of the map stay
-    /// first, then the nearest; of equals those that come first. The order of those that stay does not change.
+    /// Removes all but `most` measurements, and returns how many were removed. Those that name a landmark of the map
+    /// stay first, then the nearest; of equals those that come first. The order of those that stay does not change.
     pub fn choose(&mut self, seen: &mut Vec<Measurement>, kind: MeasurementKind, state: &State, most: usize) -> usize {
         let excess = seen.len().saturating_sub(most);
         if excess == 0 {
@@ -51,7 +51,7 @@ impl Bound {
     }
 }
 
-/// How far away the landmark of a reading is, in a measure that only serves to compare; what makes no sense is
+/// How far away the landmark of a measurement is, in a measure that only serves to compare; what makes no sense is
 /// farthest. Of a sensor that a program has added nothing is known: all are equally far.
 fn distance(kind: MeasurementKind, value: &[f64]) -> f64 {
     let distance = match (kind, value) {

@@ -2,9 +2,9 @@
 //!
 //! A calibration parameter is an addition to its nominal value, with an error of its own in the state, right behind
 //! that of the pose. It acts on the motion exactly as the noise of the twist does, v = R(δ)((1 + s_v)v_m − l|w_m|), w =
-//! (1 + s_w)w_m + b_w, on its instant by the dead time τ ([`Calibration::delayed`]), and on the readings through the
-//! pose of the sensor and their biases. Parameters that are switched off take no room in the state, and what they cost
-//! is nothing.
+//! (1 + s_w)w_m + b_w, on its instant by the dead time τ ([`Calibration::delayed`]), and on the measurements through
+//! the pose of the sensor and their biases. Parameters that are switched off take no room in the state, and what they
+//! cost is nothing.
 
 use crate::config::{CalibrationConfig, Prior, WorldFrame};
 use crate::tilt_noise::TiltInState;
@@ -14,18 +14,18 @@ use serde::{Deserialize, Deserializer, Serialize, de::Error};
 
 /// Parameters that change the motion.
 pub const MOTION: usize = 6;
-/// Parameters that change readings.
+/// Parameters that change measurements.
 pub const SENSOR: usize = 13;
 
 /// ∂/∂(s_v, s_w, b_w, l, δ, τ) of a twist (v_x, v_y, w), or of a motion (t, a).
 pub type MotionJacobian = SMatrix<f64, 3, MOTION>;
-/// The most parameters that change a reading of one kind.
+/// The most parameters that change a measurement of one kind.
 pub const OF_ONE_KIND: usize = 8;
 
 /// The derivative of a measurement of up to three numbers by calibration. Measurements of landmarks depend on the first
 /// eight parameters of the sensor, (x, y, yaw of the sensor, range bias, bearing bias, range scale, roll, pitch),
-/// measurements in the world on the others, (x, y, yaw of the map in the world, x, y of the lasting error there), so
-/// that one half is enough to keep: there is one in every match.
+/// measurements in the world on the others, (x, y, yaw of the map in the world, x, y of the time-correlated error
+/// there), so that one half is enough to keep: there is one in every match.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SensorJacobian {
     columns: SMatrix<f64, 3, OF_ONE_KIND>,
@@ -34,7 +34,7 @@ pub struct SensorJacobian {
 }
 
 impl SensorJacobian {
-    /// Of a reading that calibration does not change.
+    /// Of a measurement that calibration does not change.
     pub const ZERO: Self =
         Self { columns: SMatrix::from_array_storage(ArrayStorage([[0.0; 3]; OF_ONE_KIND])), first: 0 };
 
@@ -43,7 +43,7 @@ impl SensorJacobian {
         Self { columns, first: 0 }
     }
 
-    /// By the pose of the map in the world and the lasting error there.
+    /// By the pose of the map in the world and the time-correlated error there.
     pub fn of_world(columns: &SMatrix<f64, 3, { SENSOR - OF_ONE_KIND }>) -> Self {
         let mut all = SMatrix::<f64, 3, OF_ONE_KIND>::zeros();
         all.fixed_columns_mut::<{ SENSOR - OF_ONE_KIND }>(0).copy_from(columns);
@@ -84,7 +84,7 @@ pub enum CalibrationParameter {
     /// δ, rad: straight ahead, the robot drives this far left of where its base frame points, as one does whose wheels
     /// or whose truth are not aligned with the base.
     DriveYaw,
-    /// τ, s: the robot moves this much later than odometry says, or readings are stamped so much too late; added to
+    /// τ, s: the robot moves this much later than odometry says, or measurements are stamped so much too late; added to
     /// `motion.delay_s`.
     MotionDelay,
     /// Of the sensor in the base frame, forward, added to `sensor.x_m`.
@@ -93,9 +93,9 @@ pub enum CalibrationParameter {
     SensorY,
     /// Of the sensor in the base frame, rad, added to `sensor.yaw_rad`.
     SensorYaw,
-    /// Range readings are too long by this, m.
+    /// Range measurements are too long by this, m.
     RangeBias,
-    /// Bearing readings, also those of both cameras of a stereo pair, are too far left by this, rad.
+    /// Bearing measurements, also those of both cameras of a stereo pair, are too far left by this, rad.
     BearingBias,
     /// The true range is (1 + this) times the one that is read, less [`CalibrationParameter::RangeBias`].
     RangeScale,
@@ -211,7 +211,7 @@ pub struct Calibration {
     /// Of each parameter, per root of a second.
     #[serde(deserialize_with = "of_each")]
     walks: [f64; MOTION + SENSOR],
-    /// Standard deviation, m, and correlation time, s, of the lasting error of positions in the world.
+    /// Standard deviation, m, and correlation time, s, of the time-correlated error of positions in the world.
     #[serde(default)]
     #[serde(rename = "lasting")]
     time_correlated: (f64, f64),
@@ -319,12 +319,14 @@ impl Calibration {
         self.values[CalibrationParameter::WorldYaw as usize] = world.theta;
     }
 
-    /// Standard deviation, m, and correlation time, s, of the lasting error of positions in the world; 0 for none.
+    /// Standard deviation, m, and correlation time, s, of the time-correlated error of positions in the world; 0 for
+    /// none.
     pub fn time_correlated(&self) -> (f64, f64) {
         self.time_correlated
     }
 
-    /// The lasting error fades: multiplies its estimate by ρ, and gives the places of its two numbers in the state.
+    /// The time-correlated error fades: multiplies its estimate by ρ, and gives the places of its two numbers in the
+    /// state.
     pub(crate) fn fade(&mut self, rho: f64) -> impl Iterator<Item = usize> + use<> {
         let both = [CalibrationParameter::ErrorX, CalibrationParameter::ErrorY];
         both.iter().for_each(|p| self.values[*p as usize] *= rho);

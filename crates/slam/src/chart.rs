@@ -1,4 +1,4 @@
-//! Charts of a feature seen from the robot: how a small correction is applied to z, and what that does to errors.
+//! Charts of a landmark seen from the robot: how a small correction is applied to z, and what that does to errors.
 //!
 //! As complex numbers, every chart here is z⁺ = z f(w) with w = δz/z: the real part of w is the relative change of
 //! range, the imaginary part the change of bearing. In the chart's own coordinates the correction is an addition, so
@@ -7,7 +7,7 @@
 use nalgebra::{Matrix2, Vector2};
 use serde::{Deserialize, Serialize};
 
-/// Coordinates in which corrections of a feature add up.
+/// Coordinates in which corrections of a landmark add up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Chart {
@@ -19,18 +19,18 @@ pub enum Chart {
     InverseRange,
 }
 
-/// Where the chart of a feature is centred.
+/// Where the chart of a landmark is centred.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Centre {
-    /// At the current position of the robot: each cloud has its own chart.
+    /// At the current position of the robot: each scan has its own chart.
     Robot,
-    /// Where the robot was when it saw the feature first: one chart for as long as the feature is in view. Bearings
+    /// Where the robot was when it saw the landmark first: one chart for as long as the landmark is in view. Bearings
     /// from anywhere near are almost linear in the inverse range and the bearing from there.
     FirstSight,
 }
 
-/// The charts of the features.
+/// The charts of the landmarks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Charts {
     /// The coordinates.
@@ -39,11 +39,11 @@ pub struct Charts {
     pub centre: Centre,
 }
 
-/// A correction may bring a feature nearer by this factor at most: beyond it, the inverse range would change sign.
+/// A correction may bring a landmark nearer by this factor at most: beyond it, the inverse range would change sign.
 const LARGEST_INVERSE: f64 = 10.0;
 
 impl Chart {
-    /// The correction that brings a feature from `z` to `next`; `None` where that is more than a chart allows for.
+    /// The correction that brings a landmark from `z` to `next`; `None` where that is more than a chart allows for.
     pub fn correction(self, z: &Vector2<f64>, next: &Vector2<f64>) -> Option<Vector2<f64>> {
         let square = z.norm_squared();
         if self == Self::Cartesian || square < 1e-12 {

@@ -4,7 +4,7 @@ use crate::input::Label;
 use nalgebra::{ArrayStorage, Matrix3, Vector3};
 use serde::{Deserialize, Serialize};
 
-/// An observation that has passed the checks of its sensor.
+/// A measurement that has passed the checks of its sensor.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct CheckedMeasurement {
     /// The sensor, by its index.

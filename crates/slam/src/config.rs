@@ -29,19 +29,19 @@ settings! {
     pub struct Config {
         /// Which filter runs.
         filter: String = "default".into(), one_of Filter::NAMES;
-        /// Which landmarks readings are of: by identity where they have one, and otherwise jointly (auto).
+        /// Which landmarks measurements are of: by identity where they have one, and otherwise jointly (auto).
         ///
         /// See [`Association`].
         association: Association = Association::Auto, one_of Association::WORDS, runtime;
         /// Odometry and its noise.
         motion: MotionConfig;
-        /// The feature sensor and its noise.
+        /// The landmark sensor and its noise.
         sensor: SensorConfig;
         /// Positions and poses from outside.
         absolute: AbsoluteConfig;
-        /// Which observations are believed.
+        /// Which measurements are believed.
         gate: GateConfig;
-        /// Which features are kept.
+        /// Which landmarks are kept.
         map: MapConfig;
         /// Order of arrival, and jumps of time.
         timing: TimingConfig;
@@ -77,8 +77,8 @@ settings! {
         path: TwistPath = TwistPath::Arc, one_of TwistPath::WORDS, runtime;
         /// Delay from the stamp of an odometry message to the motion that it describes, s.
         delay_s: f64 = 0.0, within -1.0..=1.0, unit "s";
-        /// Project velocities and features onto the horizontal plane with the roll and pitch of imu, whose axes have to
-        /// be those of base_frame.
+        /// Project velocities and landmarks onto the horizontal plane with the roll and pitch of imu, whose axes have
+        /// to be those of base_frame.
         ///
         /// See [`Imu`](super::Imu).
         use_tilt: bool = false, runtime;
@@ -100,7 +100,8 @@ settings! {
         max_speed: f64 = 50.0, within 0.01..=1000.0, unit "m/s", runtime;
         /// Odometry with a higher yaw rate is dropped as absurd, rad/s.
         max_yaw_rate: f64 = 50.0, within 0.01..=1000.0, unit "rad/s", runtime;
-        /// Odometry whose speed changes faster than this, beyond noise, is dropped as a spike, m/s^2; six in a row are used.
+        /// Odometry whose speed changes faster than this, beyond noise, is dropped as a spike, m/s^2; six in a row are
+        /// used.
         max_acceleration: f64 = 20.0, within 0.01..=1e6, unit "m/s^2", runtime;
         /// Odometry whose yaw rate changes faster than this, beyond noise, is dropped as a spike, rad/s^2; likewise.
         max_yaw_acceleration: f64 = 100.0, within 0.01..=1e6, unit "rad/s^2", runtime;
@@ -108,17 +109,17 @@ settings! {
 }
 
 words! {
-    /// How readings are associated with landmarks. A reading with an identity is of the landmark with that identity in
-    /// any case; the words say what becomes of one without.
+    /// How measurements are associated with landmarks. A measurement with an identity is of the landmark with that
+    /// identity in any case; the words say what becomes of one without.
     pub enum Association {
         /// `joint` while a map is made; in a known map, `unique`.
         Auto = "auto",
         /// It is left out.
         Ids = "ids",
-        /// All readings of a cloud together, by the joint probability of their innovations; new landmarks are candidates
-        /// at first, and landmarks that turn out to be one are merged.
+        /// All measurements of a scan together, by the joint probability of their innovations; new landmarks are
+        /// candidates at first, and landmarks that turn out to be one are merged.
         Joint = "joint",
-        /// It is of the nearest landmark in whose gate it lies; of two such readings, the nearer one is.
+        /// It is of the nearest landmark in whose gate it lies; of two such measurements, the nearer one is.
         Nearest = "nearest",
         /// It is of the only landmark in whose gate it lies, and left out if there are two.
         Unique = "unique",
@@ -157,9 +158,9 @@ words! {
 }
 
 settings! {
-    /// The feature sensor and its noise.
+    /// The landmark sensor and its noise.
     pub struct SensorConfig {
-        /// How a feature is measured if the fields of the cloud allow more than one kind.
+        /// How a landmark is measured if the fields of the scan allow more than one kind.
         kind: MeasurementKind = MeasurementKind::RangeBearing, one_of MeasurementKind::WORDS;
         /// Position of the sensor in the base frame, forward, m.
         x_m: f64 = 0.0, within LENGTH, unit "m";
@@ -167,9 +168,9 @@ settings! {
         y_m: f64 = 0.0, within LENGTH, unit "m";
         /// Heading of the sensor in the base frame, rad.
         yaw_rad: f64 = 0.0, within ANGLE, unit "rad";
-        /// How much later than measured a cloud is stamped, s.
+        /// How much later than measured a scan is stamped, s.
         ///
-        /// Of all sensors of landmarks. Whether clouds are late or the robot is (`motion.delay_s`), odometry and clouds
+        /// Of all sensors of landmarks. Whether scans are late or the robot is (`motion.delay_s`), odometry and scans
         /// cannot tell; poses that are wrong by the way of this time do.
         delay_s: f64 = 0.0, within 0.0..=1.0, unit "s";
         /// Standard deviation of each coordinate of a relative position, m.
@@ -188,15 +189,16 @@ settings! {
         late_probability: f64 = 0.0, within 0.0..=0.9, runtime;
         /// By how much such a range is too long at most, m.
         late_max_m: f64 = 5.0, within 0.0..=1000.0, unit "m", runtime;
-        /// Correlation time of the errors of readings of one feature, s; 0 for independent errors.
+        /// Correlation time of the errors of measurements of one landmark, s; 0 for independent errors.
         correlation_s: f64 = 0.0, within 0.0..=1000.0, unit "s", runtime;
         /// Distance between the cameras of a stereo pair, m.
         baseline_m: f64 = 0.5, within 1e-3..=10.0, unit "m";
-        /// Features nearer than this are ignored, m.
+        /// Landmarks nearer than this are ignored, m.
         min_range_m: f64 = 0.05, within 0.0..=1000.0, unit "m", runtime;
-        /// Features farther than this are ignored, m.
+        /// Landmarks farther than this are ignored, m.
         max_range_m: f64 = 100.0, within 0.0..=10_000.0, unit "m", runtime;
-        /// The most points of a cloud that are processed: first those with the identity of a known feature, then the nearest.
+        /// The most points of a scan that are processed: first those with the identity of a known landmark, then the
+        /// nearest.
         ///
         /// The rest are counted as `too_many_points`. This and `map.max_features` bound the time of a step.
         max_points: usize = 200, within 1.0..=MAX_POINTS as f64, runtime;
@@ -206,27 +208,27 @@ settings! {
 settings! {
     /// Which noise is learned while running.
     pub struct LearningConfig {
-        /// Learn the variances of readings and of odometry from what they contradict.
+        /// Learn the variances of measurements and of odometry from what they contradict.
         enabled: bool = false, runtime;
-        /// The stated standard deviations of readings are right to within this factor; 1 if they are exact.
+        /// The stated standard deviations of measurements are right to within this factor; 1 if they are exact.
         sensor_factor: f64 = 2.0, within 1.0..=100.0, runtime;
         /// The stated standard deviations of odometry are right to within this factor; 1 if they are exact.
         odometry_factor: f64 = 2.0, within 1.0..=100.0, runtime;
-        /// What was learned fades within so many clouds.
+        /// What was learned fades within so many scans.
         memory: f64 = 1000.0, within 10.0..=1e9, runtime;
     }
 }
 
 settings! {
-    /// Which observations are believed.
+    /// Which measurements are believed.
     pub struct GateConfig {
-        /// Probability that a correct observation passes the gate; 1 disables the gate.
+        /// Probability that a correct measurement passes the gate; 1 disables the gate.
         probability: f64 = 0.999, within 0.5..=1.0, runtime;
-        /// An observation without identity starts a new feature if it lies outside this probability of every known one.
+        /// A measurement without identity starts a new landmark if it lies outside this probability of every known one.
         new_feature_probability: f64 = 0.999_999, within 0.5..=1.0, runtime;
-        /// Robust loss (Cauchy): an observation this many standard deviations off gets half its weight; 0 disables it.
+        /// Robust loss (Cauchy): a measurement this many standard deviations off gets half its weight; 0 disables it.
         robust_scale: f64 = 0.0, within 0.0..=100.0, runtime;
-        /// The pose counts as lost if the gate rejects most observations for this long, s; 0 for never.
+        /// The pose counts as lost if the gate rejects most measurements for this long, s; 0 for never.
         ///
         /// Its covariance is then widened until they pass.
         starvation_limit_s: f64 = 10.0, within 0.0..=1e9, unit "s", runtime;
@@ -234,25 +236,26 @@ settings! {
 }
 
 settings! {
-    /// Which features are kept.
+    /// Which landmarks are kept.
     pub struct MapConfig {
-        /// The most features in the map.
+        /// The most landmarks in the map.
         ///
         /// More than 5000 only if the map is made in parts: see `map.local_features`.
         max_features: usize = 500, within 1.0..=1e6;
-        /// The map is made in parts of about so many features, for maps of more than some hundred; 0: in one.
+        /// The map is made in parts of about so many landmarks, for maps of more than some hundred; 0: in one.
         ///
-        /// Cost and memory then grow in proportion to the map. More than twice what is in view at once. The filter itself
-        /// has the open part, in the frame of its base: `lienav-submaps` joins it with the others. In localization none are
-        /// made, and `map.active_features` of the map are in the filter.
+        /// Cost and memory then grow in proportion to the map. More than twice what is in view at once. The filter
+        /// itself has the open part, in the frame of its base: `lienav-submaps` joins it with the others. In
+        /// localization none are made, and `map.active_features` of the map are in the filter.
         local_features: usize = 0, within 0.0..=1000.0;
-        /// What happens to a new feature when the map is full.
+        /// What happens to a new landmark when the map is full.
         when_full: WhenFull = WhenFull::Refuse, one_of WhenFull::WORDS, runtime;
-        /// Features not seen for this long are removed, s; 0 keeps them for ever.
+        /// Landmarks not seen for this long are removed, s; 0 keeps them for ever.
         ///
         /// Landmarks of a known map are kept.
         forget_after_s: f64 = 0.0, within 0.0..=1e9, unit "s", runtime;
-        /// Whether a map is made (mapping), a known map is used unchanged (localization), or used and extended (extend).
+        /// Whether a map is made (mapping), a known map is used unchanged (localization), or used and extended
+        /// (extend).
         ///
         /// See [`MapMode`].
         mode: MapMode = MapMode::Mapping, one_of MapMode::WORDS, runtime;
@@ -263,7 +266,7 @@ settings! {
     }
 }
 
-/// The most features of a map that is not made in parts: their joint covariance has the square of it.
+/// The most landmarks of a map that is not made in parts: their joint covariance has the square of it.
 const MOST_IN_ONE: usize = 5000;
 const TOO_MANY_IN_ONE: CompositionError = CompositionError(
     "parameter 'map.max_features' is above 5000, which one joint covariance cannot be for: set map.local_features, to 50 \
@@ -275,11 +278,11 @@ words! {
     pub enum MapMode {
         /// Every landmark is estimated with the pose; a known map is not used.
         Mapping = "mapping",
-        /// The known map is as it is: readings tell where the robot is, and nothing of the map. The errors of the map
-        /// count (Schmidt–Kalman). Readings of landmarks that are not in it are left out as `unknown_landmark`.
+        /// The known map is as it is: measurements tell where the robot is, and nothing of the map. The errors of the
+        /// map count (Schmidt–Kalman). Measurements of landmarks that are not in it are left out as `unknown_landmark`.
         Localization = "localization",
-        /// Landmarks of the known map start with their place and covariance there, and are estimated further; others are
-        /// added.
+        /// Landmarks of the known map start with their place and covariance there, and are estimated further; others
+        /// are added.
         Extend = "extend",
     }
 }
@@ -296,11 +299,11 @@ words! {
 }
 
 words! {
-    /// What happens to a new feature when the map is full.
+    /// What happens to a new landmark when the map is full.
     pub enum WhenFull {
         /// It is left out, and counted as `map_full`.
         Refuse = "refuse",
-        /// The feature not seen for the longest time makes room, unless it is in view now.
+        /// The landmark not seen for the longest time makes room, unless it is in view now.
         DropOldest = "drop_oldest",
     }
 }
@@ -308,13 +311,15 @@ words! {
 settings! {
     /// Order of arrival, and jumps of time.
     pub struct TimingConfig {
-        /// Features may arrive this much later than odometry with a later stamp, s.
+        /// Landmarks may arrive this much later than odometry with a later stamp, s.
         reorder_window_s: f64 = 0.2, within 0.0..=5.0, unit "s";
-        /// Features wait for odometry that is this much later, so that those of a slower sensor are taken in before, s.
+        /// Landmarks wait for odometry that is this much later, so that those of a slower sensor are taken in before,
+        /// s.
         ///
         /// The greatest difference between the delays of two sensors; no more than `timing.reorder_window_s` counts.
         hold_features_s: f64 = 0.0, within 0.0..=5.0, unit "s", runtime;
-        /// Features that are later still are taken in by going back up to this far, s; 0: they are dropped as too_late.
+        /// Landmarks that are later still are taken in by going back up to this far, s; 0: they are dropped as
+        /// too_late.
         ///
         /// What was processed since their stamp is processed again, at once. The state is kept up to six times for it.
         rewind_s: f64 = 0.0, within 0.0..=10.0, unit "s", runtime;
@@ -362,7 +367,8 @@ settings! {
         turn_slip: Prior, specs PriorSpecs::up_to(1.0, "m", "m/sqrt(s)");
         /// Direction of driving, left of where the base frame points, rad; expected value.
         drive_yaw: Prior, specs PriorSpecs::up_to(1.0, "rad", "rad/sqrt(s)");
-        /// Dead time of the drive, or by how much readings come too late, added to motion.delay_s, s; expected value.
+        /// Dead time of the drive, or by how much measurements come too late, added to motion.delay_s, s; expected
+        /// value.
         motion_delay: Prior, specs PriorSpecs::up_to(1.0, "s", "s/sqrt(s)");
         /// Error of sensor.x_m, added to it, m; expected value.
         sensor_x: Prior, specs PriorSpecs::up_to(10.0, "m", "m/sqrt(s)");

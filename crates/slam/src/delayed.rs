@@ -1,20 +1,21 @@
-//! Delayed initialization: landmarks whose place one reading does not determine, as a range alone or a bearing alone.
+//! Delayed initialization: landmarks whose place one measurement does not determine, as a range alone or a bearing
+//! alone.
 //!
-//! Their readings are kept, each with its viewpoint: where the base was. A viewpoint is part of the state, as two
-//! points: the origin of the base, and one ahead of it. When it is added, both are exactly known in the robot frame,
-//! and like any feature they take part in what motions and corrections do from then on. With o and a the points, u = (a −
-//! o)/|a − o| and R = (u, Ju), a landmark at l is read as h(z), z = Rᵀ(l − o), and
+//! Their measurements are kept, each with its anchor pose: where the base was. A anchor pose is part of the state, as
+//! two points: the origin of the base, and one ahead of it. When it is added, both are exactly known in the robot
+//! frame, and like any landmark they take part in what motions and corrections do from then on. With o and a the
+//! points, u = (a − o)/|a − o| and R = (u, Ju), a landmark at l is read as h(z), z = Rᵀ(l − o), and
 //!
 //! δz = Rᵀ(δl − δo) − J z uᵀJᵀ(δa − δo)/|a − o|
 //!
 //! in any coordinates of the error, since z depends on what points have between them alone.
 //!
-//! Where the landmark is follows from all its readings at once, by Gauss–Newton from several starts ([`places`]). When
-//! one place explains the readings better than every other by [`MARGIN`], and is so narrow that later readings will be
-//! linear over it, the landmark begins there without any prior, and the update ([`used`]) takes every reading once. What the
-//! readings say beyond the place of the landmark corrects the robot's present, and all viewpoints: nothing is lost by
-//! waiting. As long as two places are left, as a beacon and its mirror image for a robot that drives straight on,
-//! the landmark waits.
+//! Where the landmark is follows from all its measurements at once, by Gauss–Newton from several starts ([`places`]).
+//! When one place explains the measurements better than every other by [`MARGIN`], and is so narrow that later
+//! measurements will be linear over it, the landmark begins there without any prior, and the update ([`used`]) takes
+//! every measurement once. What the measurements say beyond the place of the landmark corrects the robot's present, and
+//! all anchor poses: nothing is lost by waiting. As long as two places are left, as a beacon and its mirror image for a
+//! robot that drives straight on, the landmark waits.
 
 mod places;
 pub mod row;
@@ -42,28 +43,28 @@ use used::{trust_in, use_all};
 
 /// By how much one place has to be more probable than every other, as a logarithm.
 const MARGIN: f64 = 10.0;
-/// The largest error of linearization over the place of a new landmark, in standard deviations of the reading.
+/// The largest error of linearization over the place of a new landmark, in standard deviations of the measurement.
 const BEND: f64 = 0.15;
 /// The largest standard deviation of a place that becomes a landmark, as a part of its distance: from elsewhere the
 /// measurement would not be linear over a larger one.
 const SPREAD: f64 = 0.04;
-/// After so many readings twice as much is allowed for both, after twice as many three times: where odometry is poor and
-/// the sensor good, waiting does not make a place better.
+/// After so many measurements twice as much is allowed for both, after twice as many three times: where odometry is
+/// poor and the sensor good, waiting does not make a place better.
 const PATIENCE: f64 = 24.0;
-/// The most viewpoints in the state.
+/// The most anchor poses in the state.
 const ANCHOR_POSES: usize = 96;
 /// A landmark is given up if it was not read for so long before it had a place, s.
 const FORGOTTEN_S: f64 = 60.0;
-/// The variance of a landmark that nothing is known of, as a multiple of what its readings leave.
+/// The variance of a landmark that nothing is known of, as a multiple of what its measurements leave.
 const NOTHING_KNOWN: f64 = 1e6;
-/// From the origin of a viewpoint to the point ahead of it, m.
+/// From the origin of a anchor pose to the point ahead of it, m.
 const ARM_M: f64 = 1.0;
-/// A landmark is dropped after so many readings in a row that do not fit.
+/// A landmark is dropped after so many measurements in a row that do not fit.
 const WRONG: u8 = 30;
 /// If so many others fit.
 const OTHERS: usize = 2;
 
-/// What became of a reading of a landmark that is not in the map.
+/// What became of a measurement of a landmark that is not in the map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Taken {
     /// It is the first one.
@@ -72,12 +73,12 @@ pub enum Taken {
     Waits,
 }
 
-/// Whether readings of this sensor do not place a landmark.
+/// Whether measurements of this sensor do not place a landmark.
 pub fn is_placeless(sensors: &Sensors, checked: &CheckedMeasurement) -> bool {
     sensors.dim(checked) == 1 && !sensors.is_of_pose(checked)
 }
 
-/// Takes in a reading of a landmark that is not in the map.
+/// Takes in a measurement of a landmark that is not in the map.
 ///
 /// # Errors
 /// [`DropReason::UnknownLandmark`] for one without identity, [`DropReason::MapFull`], and [`DropReason::OutOfRange`]
@@ -121,8 +122,8 @@ pub fn take(
     if full { Err(DropReason::MapFull) } else { Ok(taken) }
 }
 
-/// To be called after each cloud: uses the readings of landmarks that another kind of reading has placed, and drops
-/// what nobody waits for.
+/// To be called after each scan: uses the measurements of landmarks that another kind of measurement has placed, and
+/// drops what nobody waits for.
 pub fn settle(state: &mut State, model: &Model, stamp: Stamp) {
     if state.anchor_poses.is_empty() {
         return;
@@ -137,26 +138,26 @@ pub fn settle(state: &mut State, model: &Model, stamp: Stamp) {
     tidy(state, stamp);
 }
 
-/// Drops all readings that wait, with their viewpoints.
+/// Drops all measurements that wait, with their anchor poses.
 pub fn give_up(state: &mut State) {
     state.waiting.clear();
     std::mem::take(&mut state.anchor_poses).iter().for_each(|anchor_pose| anchor_pose.drop_points(state));
 }
 
-/// Takes note of readings that the gate has left out. A landmark that they leave for so long, while others are where they
-/// were, is a wrong one or was moved, and is dropped: the next reading begins it anew. Ranges alone seldom fit before all
-/// is known; of readings that say where a landmark is, fewer are enough, if others have fitted since: a robot that is
-/// elsewhere than it believes finds none. Returns how many are dropped.
+/// Takes note of measurements that the gate has left out. A landmark that they leave for so long, while others are
+/// where they were, is a wrong one or was moved, and is dropped: the next measurement begins it anew. Ranges alone
+/// seldom fit before all is known; of measurements that say where a landmark is, fewer are enough, if others have
+/// fitted since: a robot that is elsewhere than it believes finds none. Returns how many are dropped.
 ///
-/// Call it only while the gate suspects no track loss ([`TrackLoss::is_pending`]): the measurements of a lost robot fit no
-/// landmark, and say nothing against any of them.
+/// Call it only while the gate suspects no track loss ([`TrackLoss::is_pending`]): the measurements of a lost robot fit
+/// no landmark, and say nothing against any of them.
 ///
 /// [`TrackLoss::is_pending`]: crate::track_loss::TrackLoss::is_pending
 pub fn note_outliers(state: &mut State, model: &Model, gated: &[Associated], stamp: Stamp) -> u64 {
     let mut dropped = 0;
     for Associated { subject, measurement: checked, .. } in gated {
         let Subject::Landmark(id) = *subject else { continue };
-        // What readings say of a known map is decided elsewhere.
+        // What measurements say of a known map is decided elsewhere.
         if model.map.mode != MapMode::Mapping {
             continue;
         }
@@ -184,7 +185,7 @@ pub fn note_outliers(state: &mut State, model: &Model, gated: &[Associated], sta
     dropped
 }
 
-/// The viewpoint of this instant: one that is there, or a new one.
+/// The anchor pose of this instant: one that is there, or a new one.
 fn anchor_pose(state: &mut State, stamp: Stamp, has_heading: bool) -> AnchorPose {
     let is_there = |v: &&AnchorPose| v.stamp == stamp && v.points(state).is_some();
     let known = state.anchor_poses.last().filter(is_there).copied();
@@ -232,7 +233,7 @@ fn append_landmark(state: &mut State, waiting: &Waiting, place: &Place, stamp: S
     state.append(landmark, &Matrix2x3::zeros(), &own);
 }
 
-/// Drops what nobody waits for, and every second one of the older viewpoints where there are too many.
+/// Drops what nobody waits for, and every second one of the older anchor poses where there are too many.
 fn tidy(state: &mut State, stamp: Stamp) {
     state.waiting.retain(|waiting| {
         waiting.sightings.last().is_some_and(|last| stamp.since(last.anchor_pose.stamp) <= FORGOTTEN_S)
@@ -271,7 +272,7 @@ impl AnchorPose {
         Some((state.find(self.origin)?, ahead))
     }
 
-    /// The pose of the base, in the frame of the features.
+    /// The pose of the base, in the frame of the landmarks.
     fn pose(&self, state: &State) -> Option<Se2> {
         Some(pose_of(state, self.points(state)?))
     }
@@ -290,7 +291,7 @@ impl Waiting {
         self.sightings.retain(|sighting| sighting.anchor_pose.points(state).is_some());
     }
 
-    /// Whether its readings are of sensors that there are.
+    /// Whether its measurements are of sensors that there are.
     pub fn is_sound(&self, sensors: &Sensors) -> bool {
         self.sightings.iter().all(|sighting| sensors.has(&sighting.measurement))
     }

@@ -1,4 +1,4 @@
-//! A state that is moved to where readings say that it is, to be linearized there, and keeps the mean of its prior.
+//! A state that is moved to where measurements say that it is, to be linearized there, and keeps the mean of its prior.
 //!
 //! The estimate x̂ is moved to x = x̂ ⊞ e, by a rigid motion Exp(ν) of the robot against landmarks. The errors of such
 //! motions are a linear space in the coordinates of the filter, the same one at x̂ and at x, so that the covariance of
@@ -14,9 +14,9 @@
 //!
 //! Invariant errors alone keep the mean. Corrections of positions in the map or in the robot frame do not turn the
 //! errors of rigid motions along, so that with a heading that may be any, e is not in the space that the covariance
-//! spans. The other filters take the place that the readings tell, as if the prior were wide in all directions.
+//! spans. The other filters take the place that the measurements tell, as if the prior were wide in all directions.
 //!
-//! With (v, ω) = ν in the axes of the map, a feature at p that the robot moves against has e_i = −(v + ωJp), which is
+//! With (v, ω) = ν in the axes of the map, a landmark at p that the robot moves against has e_i = −(v + ωJp), which is
 //! the same before and after the motion, up to the rotation of the axes.
 
 use crate::associate::Associations;
@@ -38,7 +38,7 @@ use nalgebra::{Matrix2, Matrix3, Vector2, Vector3};
 /// the update are not the same to first order.
 const TURNED: f64 = 0.5;
 
-/// Moves the robot by `motion` against the features `members`. Every other feature stays beside those of the two to
+/// Moves the robot by `motion` against the landmarks `members`. Every other landmark stays beside those of the two to
 /// which its place is known better. If the covariance of the robot in the map does not allow for the motion, and that
 /// of the members does, the robot stays and they move instead. `bounds` are on the squared Mahalanobis distance of what
 /// is allowed for, for two and three degrees of freedom.
@@ -93,7 +93,7 @@ fn velocity(twist: &Vector3<f64>, x: &Vector2<f64>) -> Vector2<f64> {
     twist.xy() + skew(x) * twist.z
 }
 
-/// Moves a feature by `by` in the map, or against a robot that has made `motion`.
+/// Moves a landmark by `by` in the map, or against a robot that has made `motion`.
 fn move_landmark(state: &mut State, i: usize, motion: &Se2, by: &Se2) {
     let landmark = &mut state.landmarks[i];
     if state.coordinates == Coordinates::Robot {
@@ -108,7 +108,7 @@ fn move_landmark(state: &mut State, i: usize, motion: &Se2, by: &Se2) {
     state.covariance.change_landmark(i, &by.rotation(), weight);
 }
 
-/// Adds H e to the residual of a reading that was linearized at the moved state.
+/// Adds H e to the residual of a measurement that was linearized at the moved state.
 pub fn refer_to_mean(state: &State, m: &mut Match, moved_by: &[f64]) {
     let [x, y, turn, ..] = *moved_by else { return };
     if let Subject::Landmark(i) = m.subject {
@@ -130,7 +130,7 @@ pub fn is_allowed(state: &State, motion: &Se2, members: &[usize], [of_landmark, 
         || !state.is_frozen && may_members_have_moved(state, motion, members, of_landmark)
 }
 
-/// Linearizes readings of frozen landmarks for a robot that is a `motion` away from the estimate, and leaves the
+/// Linearizes measurements of frozen landmarks for a robot that is a `motion` away from the estimate, and leaves the
 /// estimate where it is, with all that is known of it. Returns false if the filter cannot, or the motion is too large.
 pub fn linearize_there(state: &State, model: &Model, candidates: &mut Vec<Match>, motion: &Se2) -> bool {
     let Some(charts) = model.filter.charts().filter(|_| state.is_frozen && motion.theta.abs() < TURNED) else {
@@ -148,8 +148,8 @@ pub fn linearize_there(state: &State, model: &Model, candidates: &mut Vec<Match>
     true
 }
 
-/// Leaves the matches out if the state does not allow for all of them together. Readings that agree on where the robot
-/// cannot be may pass one by one, because each of them tells a part of it.
+/// Leaves the matches out if the state does not allow for all of them together. Measurements that agree on where the
+/// robot cannot be may pass one by one, because each of them tells a part of it.
 pub fn pass_together(
     state: &State,
     model: &Model,
@@ -166,7 +166,7 @@ pub fn pass_together(
     matches.clear();
 }
 
-/// Whether feature `i` is known better beside `members` than beside the robot.
+/// Whether landmark `i` is known better beside `members` than beside the robot.
 fn is_beside(state: &State, i: usize, members: &[usize]) -> bool {
     let variances = members.iter().filter(|k| **k != i).filter_map(|k| distance_variance(state, i, *k));
     members.contains(&i)

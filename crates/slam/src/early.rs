@@ -1,6 +1,6 @@
 //! Odometry whose stamp is ahead of its time, by less than what would make it another clock's.
 //!
-//! One message with such a stamp, taken for the newest, would release the clouds that wait for odometry, and the true
+//! One message with such a stamp, taken for the newest, would release the scans that wait for odometry, and the true
 //! messages after it would come too late: it would cost as much odometry as it is wrong by. A gap in the odometry looks
 //! the same. The next message tells the two apart: after a gap it is later still, and otherwise it continues the ones
 //! before. Until then the message is held; a gap costs the wait for one message, and a wrong stamp its own message.

@@ -1,4 +1,4 @@
-//! The filter itself: a state, moved by increments and corrected by clouds of features.
+//! The filter itself: a state, moved by increments and corrected by scans of landmarks.
 
 mod association;
 mod hypotheses;
@@ -101,12 +101,12 @@ impl SavedEstimator {
         self.track_loss.set_relocations(relocations);
     }
 
-    /// The features that count as landmarks, with their joint covariance in the map frame.
+    /// The landmarks that count as landmarks, with their joint covariance in the map frame.
     pub fn landmark_map(&self) -> LandmarkMap {
         self.state.landmark_map(|id| self.memory.is_landmark(id) && !self.state.is_anchor_point(id))
     }
 
-    /// How many features there are.
+    /// How many landmarks there are.
     pub fn features(&self) -> usize {
         self.state.landmarks.len()
     }
@@ -154,7 +154,8 @@ impl Estimator {
         self.reconfigure(config);
     }
 
-    /// Moves a sensor; those of the configuration sit all at one place. Readings that wait are taken from there, too.
+    /// Moves a sensor; those of the configuration sit all at one place. Measurements that wait are taken from there,
+    /// too.
     pub fn place_sensor(&mut self, kind: MeasurementKind, mount: Se2, config: &Config) -> Result<(), DropReason> {
         match kind {
             MeasurementKind::Added(k) => {
@@ -247,24 +248,24 @@ impl Estimator {
         self.track_loss.limit_s = config.gate.starvation_limit_s;
     }
 
-    /// What the readings of the last cloud were associated with.
+    /// What the measurements of the last scan were associated with.
     pub fn measurements(&self) -> &[Associated] {
         &self.workspace.measurements
     }
 
-    /// What the last cloud was of, for who has it again after other clouds.
+    /// What the last scan was of, for who has it again after other scans.
     pub fn exchange_measurements(&mut self, checked_measurements: &mut Vec<Associated>) {
         std::mem::swap(&mut self.workspace.measurements, checked_measurements);
     }
 
-    /// The last cloud was of these, and corrected nothing.
+    /// The last scan was of these, and corrected nothing.
     pub fn note_measurements(&mut self, checked_measurements: impl Iterator<Item = Associated>) {
         self.workspace.measurements.clear();
         self.workspace.measurements.extend(checked_measurements);
         self.memory.merged.clear();
     }
 
-    /// Where a reading alone puts its landmark, in the base frame, m.
+    /// Where a measurement alone puts its landmark, in the base frame, m.
     pub fn place(&self, checked: &CheckedMeasurement) -> Option<Vector2<f64>> {
         self.model.sensors.place(&self.state.mounts, checked).map(|(place, _)| place)
     }
@@ -337,13 +338,13 @@ impl Estimator {
         self.activate_whole();
     }
 
-    /// Forgets the clouds of the fixed lag, and other hypotheses.
+    /// Forgets the scans of the fixed lag, and other hypotheses.
     pub fn forget_past(&mut self) {
         self.hypotheses.clear();
         self.fixed_lag.clear();
     }
 
-    /// Whether clouds of the fixed lag wait for being linearized again.
+    /// Whether scans of the fixed lag wait for being linearized again.
     pub fn is_unsettled(&self) -> bool {
         self.fixed_lag.is_waiting()
     }
@@ -354,7 +355,7 @@ impl Estimator {
         self.memory.clear();
     }
 
-    /// Restarts time at `stamp`: the features of the map count as seen at that time.
+    /// Restarts time at `stamp`: the landmarks of the map count as seen at that time.
     pub fn restart_clock(&mut self, stamp: Stamp) {
         self.hypotheses.clear();
         self.track_loss.forget();
@@ -408,7 +409,7 @@ impl Estimator {
         self.hypotheses.propagate(&self.state, increment, &self.model, &mut self.rows);
     }
 
-    /// Processes a cloud; and the clouds of the fixed lag again, where that is due.
+    /// Processes a scan; and the scans of the fixed lag again, where that is due.
     pub fn correct(&mut self, stamp: Stamp, kind: MeasurementKind, raw_measurements: &[Measurement]) -> Outcome {
         if raw_measurements.is_empty() && self.learns_nothing_from_silence() {
             self.workspace.measurements.clear();
@@ -453,7 +454,7 @@ impl Estimator {
         leave(state, model, since, order);
         hypotheses.others.iter_mut().for_each(|other| leave(&mut other.state, model, since, order));
         self.memory.merged.clear();
-        // A reading of the pose misses no landmark.
+        // A measurement of the pose misses no landmark.
         let is_of_landmarks = !self.model.sensors.reads_pose(kind);
         let is_nameless = raw_measurements.iter().any(|raw| raw.id.is_none());
         if is_of_landmarks && (is_nameless || !self.memory.is_idle()) {
@@ -463,8 +464,8 @@ impl Estimator {
         outcome
     }
 
-    /// Whether a cloud without readings changes nothing. Then the motion up to it waits for one with readings, as
-    /// between two messages of odometry: a step of the whole covariance is saved. Not where what is missed tells
+    /// Whether a scan without measurements changes nothing. Then the motion up to it waits for one with measurements,
+    /// as between two messages of odometry: a step of the whole covariance is saved. Not where what is missed tells
     /// something, of the map or of landmarks without identity, and not where somebody wants the state at each step.
     fn learns_nothing_from_silence(&self) -> bool {
         let Model { map, motions_over_s, .. } = &self.model;
@@ -476,12 +477,12 @@ impl Estimator {
             && self.rows.record.is_none()
     }
 
-    /// The features that count as landmarks, with their joint covariance in the map frame.
+    /// The landmarks that count as landmarks, with their joint covariance in the map frame.
     pub fn landmark_map(&self) -> LandmarkMap {
         self.state.landmark_map(|id| self.is_landmark(id))
     }
 
-    /// How often the robot was relocated because the gate had left out most readings.
+    /// How often the robot was relocated because the gate had left out most measurements.
     pub fn relocations(&self) -> u64 {
         self.track_loss.relocations()
     }

@@ -37,7 +37,7 @@ pub enum Errors {
     World {
         /// Where Jacobians are evaluated.
         linearization: Linearization,
-        /// How a new feature is correlated with the pose.
+        /// How a new landmark is correlated with the pose.
         initialization: Initialization,
         /// How a velocity becomes a motion.
         discretization: Discretization,
@@ -59,16 +59,16 @@ pub enum Errors {
 pub enum Correction {
     /// By the exponential of SE_{1+N}(2), all at once: the right-invariant EKF.
     Group,
-    /// The pose by the exponential of SE(2), each feature in a chart of its own.
+    /// The pose by the exponential of SE(2), each landmark in a chart of its own.
     Charts {
-        /// In which coordinates corrections of a feature add up.
+        /// In which coordinates corrections of a landmark add up.
         charts: Charts,
         /// Whether the part of the correction that makes good the noise of the last motion is applied as the rigid
         /// motion that it is, before the rest.
         split: bool,
         /// How often the update is linearized, 1 or more: 1 is the extended Kalman filter, more the iterated one.
         iterations: usize,
-        /// How many of the last clouds are linearized once more where later ones put their features; 0 is none. Needs
+        /// How many of the last scans are linearized once more where later ones put their landmarks; 0 is none. Needs
         /// `iterations` of 2 or more.
         fixed_lag: usize,
     },
@@ -95,7 +95,7 @@ pub enum Linearization {
     /// At the first estimate of each quantity (FE-EKF; Huang, Mourikis, Roumeliotis 2008; chain property (5.1)).
     FirstEstimate,
     /// At points as near to the estimate as observability allows: that of the pose after an update is a p* with which
-    /// p* − (predicted p) is added to the point of every feature, which keeps the chain property (5.1); of these, the
+    /// p* − (predicted p) is added to the point of every landmark, which keeps the chain property (5.1); of these, the
     /// one with the least sum of squared distances to the estimates (OC-EKF; Huang, Mourikis, Roumeliotis 2010).
     ObservabilityConstrained,
 }
@@ -110,7 +110,7 @@ pub enum Discretization {
     Exponential,
 }
 
-/// How a new feature is correlated with the rest of the state, in coordinates of the map.
+/// How a new landmark is correlated with the rest of the state, in coordinates of the map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Initialization {
@@ -127,7 +127,7 @@ pub enum Initialization {
 pub enum NoiseAt {
     /// At the measured point: correlates weight with error, and biases range.
     Measured,
-    /// At the predicted point, where the estimate places the feature; also where Jacobians are evaluated at first
+    /// At the predicted point, where the estimate places the landmark; also where Jacobians are evaluated at first
     /// estimates.
     Predicted,
 }
@@ -178,14 +178,14 @@ const fn triangulated(is_thesis: bool) -> StereoModel {
 impl Filter {
     /// The filters that have names.
     ///
-    /// - `default`: `anchored`, with the last twenty clouds linearized again where later ones put their features.
+    /// - `default`: `anchored`, with the last twenty scans linearized again where later ones put their landmarks.
     /// - `invariant`: the right-invariant EKF; `cartesian`, `log-range`, `inverse-range`: the noise of the last motion
-    ///   corrected as a rigid motion, the rest of the pose on SE(2) and of each feature in that chart; `unsplit`:
+    ///   corrected as a rigid motion, the rest of the pose on SE(2) and of each landmark in that chart; `unsplit`:
     ///   `inverse-range` without the first of these; `iterated`: `inverse-range` with the update linearized twice;
-    ///   `anchored`: `iterated` with charts centred where each feature was first seen from. All of them take stereo
+    ///   `anchored`: `iterated` with charts centred where each landmark was first seen from. All of them take stereo
     ///   bearings as they are.
-    /// - `reduced`, `ekf`, `fe-ekf`: the three filters of the thesis with sound choices; `oc-ekf`: the rival that its
-    ///   introduction names, the observability-constrained EKF.
+    /// - `reduced`, `ekf`, `fe-ekf`: the three filters of the thesis with sound choices; `oc-ekf`: the hypothesis that
+    ///   its introduction names, the observability-constrained EKF.
     /// - `thesis-reduced`, `thesis-ekf`, `thesis-fe-ekf`: Shen 2019, ch. 5, with its choices: Euler steps, independent
     ///   initialization, covariance of a triangulated position at the measured point; `thesis-oc-ekf` with the same.
     pub const TABLE: [(&'static str, Self); 16] = [
@@ -298,7 +298,7 @@ impl Filter {
         Self { errors: Errors::World { linearization, initialization, discretization }, ..self }
     }
 
-    /// The charts of the features, where there are any.
+    /// The charts of the landmarks, where there are any.
     pub const fn charts(&self) -> Option<Charts> {
         match self.errors {
             Errors::Invariant(Correction::Charts { charts, .. }) => Some(charts),
@@ -319,7 +319,7 @@ impl Filter {
         }
     }
 
-    /// How many of the last clouds are linearized again.
+    /// How many of the last scans are linearized again.
     pub const fn fixed_lag(&self) -> usize {
         match self.errors {
             Errors::Invariant(Correction::Charts { fixed_lag, .. }) => fixed_lag,

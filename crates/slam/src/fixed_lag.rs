@@ -1,10 +1,10 @@
-//! The fixed lag: the last clouds, kept so that they can be linearized again.
+//! The fixed lag: the last scans, kept so that they can be linearized again.
 //!
-//! The range of a new feature is often uncertain, and the effect of a motion on its bearing is linearized with that
-//! range. Some clouds later, the range is known. The filter then restores the state before these clouds and processes
-//! them again, each linearized where the newest estimate places its features: Gauss–Newton over a short window of the
-//! posterior. The result is what the filter would have estimated with better ranges from the beginning; no reading is
-//! used twice.
+//! The range of a new landmark is often uncertain, and the effect of a motion on its bearing is linearized with that
+//! range. Some scans later, the range is known. The filter then restores the state before these scans and processes
+//! them again, each linearized where the newest estimate places its landmarks: Gauss–Newton over a short window of the
+//! posterior. The result is what the filter would have estimated with better ranges from the beginning; no measurement
+//! is used twice.
 
 use crate::associate::{Evidence, Input};
 use crate::associated::{Associated, Role, Subject};
@@ -19,30 +19,30 @@ use lienav_lie::Se2;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// A past cloud, with the motion before it.
+/// A past scan, with the motion before it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Past {
-    /// The state before the motion to this cloud; only the first cloud of a block has it.
+    /// The state before the motion to this scan; only the first scan of a block has it.
     before: Option<State>,
     /// The calibration that the motion was computed with.
     calibration: Calibration,
     /// The motion, as odometry measured it.
     motion: Increment,
-    /// The same motion, as estimated after the cloud.
+    /// The same motion, as estimated after the scan.
     moved: Se2,
     stamp: Stamp,
     #[serde(rename = "readings")]
     measurements: Vec<Associated>,
-    /// Whether one of its features is linearized again at later estimates.
+    /// Whether one of its landmarks is linearized again at later estimates.
     is_vague: bool,
 }
 
-/// The last clouds, in two blocks. They are kept only while features with a vague range are in view. When a block is
-/// full, all clouds are linearized again, and then the older block is dropped. Therefore only the states before the
-/// blocks are kept, three at most, and not one for each cloud.
+/// The last scans, in two blocks. They are kept only while landmarks with a vague range are in view. When a block is
+/// full, all scans are linearized again, and then the older block is dropped. Therefore only the states before the
+/// blocks are kept, three at most, and not one for each scan.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct FixedLag {
-    /// Clouds in a block; 0 keeps none.
+    /// Scans in a block; 0 keeps none.
     block: usize,
     past: VecDeque<Past>,
     /// Unused entries, which keep their allocations.
@@ -51,14 +51,14 @@ pub struct FixedLag {
     /// Unused states, which keep their allocations.
     #[serde(skip)]
     spare_states: Vec<State>,
-    /// Whether the last cloud had a feature with a vague range.
+    /// Whether the last scan had a landmark with a vague range.
     is_wanted: bool,
     #[serde(skip)]
     #[serde(rename = "room")]
     workspace: StepBuffers,
 }
 
-/// A copy of the clouds; its buffers are its own.
+/// A copy of the scans; its buffers are its own.
 impl Clone for FixedLag {
     fn clone(&self) -> Self {
         Self { block: self.block, past: self.past.clone(), is_wanted: self.is_wanted, ..Self::default() }
@@ -66,12 +66,12 @@ impl Clone for FixedLag {
 }
 
 impl FixedLag {
-    /// A lag of `length` clouds, rounded up to an even number; 0 keeps none.
+    /// A lag of `length` scans, rounded up to an even number; 0 keeps none.
     pub fn new(length: usize) -> Self {
         Self { block: length.div_ceil(2), ..Self::default() }
     }
 
-    /// Completes clouds that were saved, with what `complete` does to a state.
+    /// Completes scans that were saved, with what `complete` does to a state.
     ///
     /// # Errors
     /// What is wrong with them.
@@ -96,13 +96,13 @@ impl FixedLag {
         self.past.iter_mut().filter_map(|past| past.before.as_mut())
     }
 
-    /// Forgets all clouds. Call it when something else than a step has changed the state.
+    /// Forgets all scans. Call it when something else than a step has changed the state.
     pub fn clear(&mut self) {
         self.forget(self.past.len());
         self.is_wanted = false;
     }
 
-    /// Becomes what another one is. Memory that clouds need is kept only where there are none, as is usual.
+    /// Becomes what another one is. Memory that scans need is kept only where there are none, as is usual.
     pub fn copy_from(&mut self, other: &Self) {
         let Self { block, past, spare: _, spare_states: _, is_wanted, workspace: _ } = other;
         (self.block, self.is_wanted) = (*block, *is_wanted);
@@ -110,7 +110,7 @@ impl FixedLag {
         self.past.extend(past.iter().cloned());
     }
 
-    /// Forgets the readings of a feature that turned out to be none.
+    /// Forgets the measurements of a landmark that turned out to be none.
     pub fn forget_landmark(&mut self, id: u32) {
         for past in &mut self.past {
             past.measurements.retain(|measurement| measurement.subject != Subject::Landmark(id));
@@ -122,7 +122,7 @@ impl FixedLag {
         }
     }
 
-    /// Forgets the oldest clouds.
+    /// Forgets the oldest scans.
     fn forget(&mut self, count: usize) {
         for mut past in self.past.drain(..count) {
             self.spare_states.extend(past.before.take());
@@ -130,7 +130,7 @@ impl FixedLag {
         }
     }
 
-    /// Keeps the motion to a new cloud, and at the start of a block the state before it. Keeps nothing if no feature
+    /// Keeps the motion to a new scan, and at the start of a block the state before it. Keeps nothing if no landmark
     /// with a vague range is in view.
     pub fn begin(&mut self, state: &State, motion: &Increment, stamp: Stamp) {
         let is_open = self.is_wanted || !self.past.is_empty();
@@ -161,7 +161,7 @@ impl FixedLag {
         self.past.push_back(past);
     }
 
-    /// Keeps the readings of the cloud that [`FixedLag::begin`] was called for; `state` is the state after its step.
+    /// Keeps the measurements of the scan that [`FixedLag::begin`] was called for; `state` is the state after its step.
     pub fn end(&mut self, state: &State, measurements: &[Associated], moved: &Se2) {
         self.is_wanted = self.block > 0 && measurements.iter().any(|measurement| is_vague(state, measurement));
         let Some(past) = self.past.back_mut() else { return };
@@ -172,23 +172,23 @@ impl FixedLag {
         }
     }
 
-    /// The stamp of the oldest cloud that is kept.
+    /// The stamp of the oldest scan that is kept.
     pub fn oldest(&self) -> Option<Stamp> {
         self.past.front().map(|past| past.stamp)
     }
 
-    /// Whether the clouds are to be linearized again, because a block has just become full.
+    /// Whether the scans are to be linearized again, because a block has just become full.
     pub fn is_due(&self) -> bool {
         !self.past.is_empty() && self.past.len().is_multiple_of(self.block)
     }
 
-    /// Whether clouds have come since they were last linearized again, and will be.
+    /// Whether scans have come since they were last linearized again, and will be.
     pub fn is_waiting(&self) -> bool {
         !self.past.is_empty() && !self.is_due()
     }
 
-    /// Restores the state before the clouds and processes them again with the same associations, each linearized where
-    /// `state`, the newest estimate, places its features; then drops the older block.
+    /// Restores the state before the scans and processes them again with the same associations, each linearized where
+    /// `state`, the newest estimate, places its landmarks; then drops the older block.
     pub fn relinearize(&mut self, state: &mut State, model: &Model) {
         self.place_linearization_points(state);
         for (k, past) in self.past.iter_mut().enumerate() {
@@ -208,8 +208,8 @@ impl FixedLag {
         }
     }
 
-    /// Sets the linearization point of each reading: its feature in the robot frame of that time, as `state` places
-    /// it.
+    /// Sets the linearization point of each measurement: its landmark in the robot frame of that time, as `state`
+    /// places it.
     fn place_linearization_points(&mut self, state: &State) {
         let mut to_then = Se2::identity();
         for past in self.past.iter_mut().rev() {

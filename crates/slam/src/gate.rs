@@ -8,13 +8,13 @@ use crate::output::DropReason;
 use crate::state::State;
 use lienav_base::stamp::Stamp;
 use nalgebra::Matrix3;
-/// A reading that is less probably one as the noise says is left out.
+/// A measurement that is less probably one as the noise says is left out.
 const LEAST_TRUST: f64 = 0.1;
 
 /// Keeps the matches that pass their gates, in their order. Matches that are left out are counted in `refused`; those
-/// outside the gate of their feature are kept in `gated`.
+/// outside the gate of their landmark are kept in `gated`.
 ///
-/// Readings that the fixed lag processes again passed their gates before, and are not gated again.
+/// Measurements that the fixed lag processes again passed their gates before, and are not gated again.
 pub fn gate(
     state: &State,
     model: &Model,
@@ -49,7 +49,7 @@ pub fn gate(
 /// and robustness.
 ///
 /// # Errors
-/// [`DropReason::Gated`], or [`DropReason::DuplicateFeature`] where a reading of the same feature has passed.
+/// [`DropReason::Gated`], or [`DropReason::DuplicateFeature`] where a measurement of the same landmark has passed.
 fn check(
     state: &State,
     model: &Model,

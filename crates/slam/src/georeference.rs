@@ -1,14 +1,14 @@
-//! The tie between the map and the world: before the first readings from outside, nobody knows where in the world the
-//! map lies, and how it is turned.
+//! The tie between the map and the world: before the first measurements from outside, nobody knows where in the world
+//! the map lies, and how it is turned.
 //!
 //! A pose tells both at once. Positions tell the heading only when the robot has driven: from the first position y₁,
 //! taken with the antenna at a₁ in the map, to this one, with y₂ and a₂,
 //!
 //! ψ = ∠(y₂ − y₁) − ∠(a₂ − a₁),  t = y₂ − R(ψ)a₂
 //!
-//! This is taken over as soon as the heading follows to [`HEADING_STD`], which is where readings become nearly linear in
-//! it, with the covariance that follows from the noise of both positions, and with the correlation with the pose and
-//! with the lasting part of the errors. Until then readings from outside correct nothing.
+//! This is taken over as soon as the heading follows to [`HEADING_STD`], which is where measurements become nearly
+//! linear in it, with the covariance that follows from the noise of both positions, and with the correlation with the
+//! pose and with the time-correlated part of the errors. Until then measurements from outside correct nothing.
 
 use crate::calibration::CalibrationParameter;
 use crate::checked::CheckedMeasurement;
@@ -26,7 +26,7 @@ use nalgebra::{Matrix2, Matrix2x3, Matrix3, Matrix3x2, Vector2};
 /// The map is tied to the world when its heading there is known to this, rad.
 const HEADING_STD: f64 = 0.15;
 
-/// Takes in a reading from outside while the map is not tied to the world; says whether the reading tied it.
+/// Takes in a measurement from outside while the map is not tied to the world; says whether the measurement tied it.
 ///
 /// # Errors
 /// [`DropReason::Undetermined`]: the robot has to drive on.
@@ -76,7 +76,7 @@ pub fn take(
     let world = world.ok_or(DropReason::Undetermined)?;
     let turn = world.rotation();
     // δψ = −uᵀ(δy₂ − δy₁) − wᵀ(δa₂ − δa₁), u across the way in the world and w in the map, both by its length; of the
-    // lasting error b₂, y₁ has ρb₂ and something of its own.
+    // time-correlated error b₂, y₁ has ρb₂ and something of its own.
     let across_map = skew(&driven) / square;
     let across = turn * across_map;
     let lever = skew(&(turn * antenna));
@@ -102,9 +102,9 @@ pub fn take(
     Ok(())
 }
 
-/// The pose in the world of a frame in which an antenna was at two places, m, that were read as two positions in the world,
-/// m: (position, antenna) of each. `covariance` is that of the positions and of the places together, m². `None` where the
-/// heading does not follow to 0.15 rad.
+/// The pose in the world of a frame in which an antenna was at two places, m, that were read as two positions in the
+/// world, m: (position, antenna) of each. `covariance` is that of the positions and of the places together, m². `None`
+/// where the heading does not follow to 0.15 rad.
 pub fn world_of_two(
     first: (Vector2<f64>, Vector2<f64>),
     second: (Vector2<f64>, Vector2<f64>),
@@ -145,8 +145,8 @@ fn complete(lever: &Vector2<f64>) -> Matrix3<f64> {
     Matrix3::new(1.0, 0.0, -lever.x, 0.0, 1.0, -lever.y, 0.0, 0.0, 1.0)
 }
 
-/// Sets W and its covariance: its error is `of_pose` times that of the pose, `of_error` times that of the lasting error,
-/// and a noise of its own.
+/// Sets W and its covariance: its error is `of_pose` times that of the pose, `of_error` times that of the
+/// time-correlated error, and a noise of its own.
 fn settle(state: &mut State, world: &Se2, (of_pose, of_error): (&Matrix3<f64>, &Matrix3x2<f64>), noise: &Matrix3<f64>) {
     use CalibrationParameter::{ErrorX, ErrorY, WorldX, WorldY, WorldYaw};
     state.georeference = None;

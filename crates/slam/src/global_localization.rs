@@ -13,13 +13,13 @@ use lienav_lie::Se2;
 use lienav_map::{Candidate, Displacement, Finder, FinderConfig, LandmarkMap, LandmarkMapError, Sighting, Verdict};
 use nalgebra::{Matrix2, Matrix3};
 
-/// Finds a robot in a map from odometry and observations as [`Slam`](crate::Slam) takes them.
+/// Finds a robot in a map from odometry and measurements as [`Slam`](crate::Slam) takes them.
 #[derive(Debug)]
 pub struct GlobalLocalization {
     finder: Finder,
     sensors: Sensors,
     mounts: Vec<Mount>,
-    /// Motion since the last cloud.
+    /// Motion since the last scan.
     motion: Increment,
     sightings: Vec<Sighting>,
     /// Of roll and pitch that no sensor tells.
@@ -50,7 +50,7 @@ impl GlobalLocalization {
         self.motion = self.motion.then(step);
     }
 
-    /// A cloud, at the end of all motion so far. Gives what was left out, by reason; readings that put a landmark
+    /// A scan, at the end of all motion so far. Gives what was left out, by reason; measurements that put a landmark
     /// nowhere, as those of the pose, do not count as such.
     pub fn observe(&mut self, kind: MeasurementKind, raw_measurements: &[Measurement]) -> Counts {
         let mut refused = Counts::default();
@@ -74,7 +74,7 @@ impl GlobalLocalization {
         refused
     }
 
-    /// The landmark of the map that an observation of the last cloud is of, seen from the most probable pose; `None`
+    /// The landmark of the map that a measurement of the last scan is of, seen from the most probable pose; `None`
     /// if it is of no landmark, or may be of several.
     pub fn identify(&self, kind: MeasurementKind, raw: &Measurement) -> Option<u32> {
         let checked = self.sensors.read(kind, raw).ok().filter(|checked| !self.sensors.is_of_pose(checked))?;
@@ -88,12 +88,12 @@ impl GlobalLocalization {
         self.finder.restart();
     }
 
-    /// What the evidence comes to so far, at the last cloud.
+    /// What the evidence comes to so far, at the last scan.
     pub fn verdict(&self) -> Verdict {
         self.finder.verdict()
     }
 
-    /// The poses that the robot may have, at the last cloud.
+    /// The poses that the robot may have, at the last scan.
     pub fn candidates(&self) -> &[Candidate] {
         self.finder.candidates()
     }

@@ -1,7 +1,7 @@
-//! The reorder buffer: odometry and clouds wait here, sorted by stamp, until the odometry up to a cloud is complete.
+//! The reorder buffer: odometry and scans wait here, sorted by stamp, until the odometry up to a scan is complete.
 //!
-//! A cloud with stamp τ is due when odometry with stamp τ or later has arrived. Odometry is held back for
-//! `timing.reorder_window_s`: a cloud that arrives up to this much later than odometry with a later stamp is still
+//! A scan with stamp τ is due when odometry with stamp τ or later has arrived. Odometry is held back for
+//! `timing.reorder_window_s`: a scan that arrives up to this much later than odometry with a later stamp is still
 //! processed at its own stamp. The output depends on the stamps only, not on the order of arrival, as long as no
 //! message is later than the window.
 
@@ -16,7 +16,7 @@ use std::collections::VecDeque;
 
 /// The most odometry messages that wait.
 pub const MAX_ODOMETRY: usize = 8192;
-/// The most clouds that wait.
+/// The most scans that wait.
 pub const MAX_SCANS: usize = 32;
 /// The most gyroscope samples that wait.
 const MAX_IMU: usize = 8192;
@@ -26,18 +26,18 @@ const IMU_FRESH_S: f64 = 0.1;
 /// was set, a gap can be years, with a noise too large for the precision of a number beside that of a sensor.
 pub const MAX_SEGMENT_S: f64 = 60.0;
 
-/// A cloud that waits.
+/// A scan that waits.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct QueuedScan {
-    /// When the observations were made.
+    /// When the measurements were made.
     pub stamp: Stamp,
     /// The sensor that made them.
     #[serde(with = "sensor_index")]
     pub kind: MeasurementKind,
-    /// The observations.
+    /// The measurements.
     #[serde(rename = "observations")]
     pub measurements: Vec<Measurement>,
-    /// What the readings were taken for, if it was taken in before.
+    /// What the measurements were taken for, if it was taken in before.
     #[serde(skip)]
     pub names: Names,
     /// Whether it was ahead of the odometry by more than the reorder window when it came.
@@ -45,7 +45,7 @@ pub struct QueuedScan {
 }
 
 impl QueuedScan {
-    /// Of observations that are not early.
+    /// Of measurements that are not early.
     pub fn new(stamp: Stamp, kind: MeasurementKind, measurements: &[Measurement]) -> Self {
         Self { measurements: measurements.to_vec(), ..Self::empty(stamp, kind) }
     }
@@ -54,7 +54,7 @@ impl QueuedScan {
         Self { stamp, kind, measurements: Vec::new(), names: Names::default(), is_early: false }
     }
 
-    /// The order in which clouds are processed: by stamp, and those of one stamp by sensor.
+    /// The order in which scans are processed: by stamp, and those of one stamp by sensor.
     pub fn place(&self) -> (Stamp, usize) {
         (self.stamp, self.kind.index())
     }
@@ -210,7 +210,7 @@ impl Inbox {
             && self.scans.iter().is_sorted_by_key(|c| c.stamp)
     }
 
-    /// Removes clouds and inertial samples outside of [`from`, `to`], and returns how many clouds.
+    /// Removes scans and inertial samples outside of [`from`, `to`], and returns how many scans.
     pub fn drop_far(&mut self, from: Stamp, to: Stamp) -> usize {
         let is_near = |stamp: Stamp| (from..=to).contains(&stamp);
         self.imu.retain(|imu| is_near(imu.stamp));
@@ -232,7 +232,7 @@ impl Inbox {
         self.newest_odometry
     }
 
-    /// Stamp of the earliest cloud that waits.
+    /// Stamp of the earliest scan that waits.
     pub fn first_scan(&self) -> Option<Stamp> {
         self.scans.front().map(|c| c.stamp)
     }
@@ -242,7 +242,7 @@ impl Inbox {
         self.odometry.binary_search_by_key(&stamp, |o| o.stamp).is_ok()
     }
 
-    /// Whether a cloud of this sensor with this stamp waits.
+    /// Whether a scan of this sensor with this stamp waits.
     pub fn has_scan(&self, stamp: Stamp, kind: MeasurementKind) -> bool {
         self.scans.iter().any(|c| c.stamp == stamp && c.kind == kind)
     }
@@ -252,7 +252,7 @@ impl Inbox {
         self.odometry.len() >= MAX_ODOMETRY
     }
 
-    /// Whether there is room for one more cloud.
+    /// Whether there is room for one more scan.
     pub fn scans_full(&self) -> bool {
         self.scans.len() >= MAX_SCANS
     }
@@ -287,7 +287,7 @@ impl Inbox {
         self.newest_imu = self.newest_imu.max(Some(imu.stamp));
     }
 
-    /// Adds a cloud at its place. One that came early, and is contradicted by this one, which came after it and is
+    /// Adds a scan at its place. One that came early, and is contradicted by this one, which came after it and is
     /// older by more than the window, had a wrong stamp and is dropped; returns whether there was one.
     pub fn push_scan(
         &mut self,
@@ -318,7 +318,7 @@ impl Inbox {
         is_contradicted
     }
 
-    /// A copy of a cloud, in memory that was kept.
+    /// A copy of a scan, in memory that was kept.
     pub fn copy(&mut self, scan: &QueuedScan) -> QueuedScan {
         let mut copy = self.free.pop().unwrap_or_else(|| QueuedScan::empty(scan.stamp, scan.kind));
         (copy.stamp, copy.kind, copy.is_early) = (scan.stamp, scan.kind, scan.is_early);
@@ -327,7 +327,7 @@ impl Inbox {
         copy
     }
 
-    /// Keeps the memory of a cloud for the next one.
+    /// Keeps the memory of a scan for the next one.
     pub fn recycle(&mut self, scan: QueuedScan) {
         self.free.push(scan);
     }
@@ -337,12 +337,12 @@ impl Inbox {
         self.clock = Some(stamp);
     }
 
-    /// Declares that no more messages will come: every cloud is due.
+    /// Declares that no more messages will come: every scan is due.
     pub fn end(&mut self) {
         self.ended = true;
     }
 
-    /// Removes the earliest cloud if it is due: odometry is there up to `hold_s` after it, so that clouds of slower
+    /// Removes the earliest scan if it is due: odometry is there up to `hold_s` after it, so that scans of slower
     /// sensors may still come before it, or nothing more is to be waited for.
     pub fn pop_due_scan(&mut self, window_s: f64, hold_s: f64) -> Option<QueuedScan> {
         let stamp = self.first_scan()?;
@@ -353,7 +353,7 @@ impl Inbox {
         if (odometry_there && gyro_there) || waited_enough { self.scans.pop_front() } else { None }
     }
 
-    /// The stamp of the earliest odometry message, if it is older than the window and no cloud with an earlier stamp
+    /// The stamp of the earliest odometry message, if it is older than the window and no scan with an earlier stamp
     /// waits.
     pub fn odometry_to_commit(&self, window_s: f64) -> Option<Stamp> {
         let (first, newest) = (self.odometry.front()?.stamp, self.newest_odometry?);

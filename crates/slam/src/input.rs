@@ -49,7 +49,7 @@ impl Imu {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MeasurementKind {
-    /// (x, y) of the feature in the sensor frame, m.
+    /// (x, y) of the landmark in the sensor frame, m.
     RelativePosition,
     /// (range in m, bearing in rad, counterclockwise from the sensor's x axis).
     #[default]
@@ -61,8 +61,8 @@ pub enum MeasurementKind {
     Range,
     /// (bearing in rad) alone, counterclockwise from the sensor's x axis.
     Bearing,
-    /// (x, y) of the sensor in the world, m, as a satellite receiver or another device outside has it; the world's frame
-    /// is tied to the map's by `absolute.frame`.
+    /// (x, y) of the sensor in the world, m, as a satellite receiver or another device outside has it; the world's
+    /// frame is tied to the map's by `absolute.frame`.
     #[serde(skip)]
     WorldPosition,
     /// (x, y, yaw) of the sensor in the world, m and rad.
@@ -137,7 +137,7 @@ pub struct Label {
 const MAX_DIAMETER_M: f64 = 100.0;
 
 impl Label {
-    /// The label without a diameter that cannot be: the reading counts all the same.
+    /// The label without a diameter that cannot be: the measurement counts all the same.
     pub(crate) fn checked(self) -> Self {
         let Self { class, diameter_m, diameter_std_m } = self;
         let is_within = |x: f64| (0.0..=MAX_DIAMETER_M).contains(&x);
@@ -145,10 +145,10 @@ impl Label {
     }
 }
 
-/// One reading of a landmark, or of the pose.
+/// One measurement of a landmark, or of the pose.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measurement {
-    /// Which feature, where the front end knows.
+    /// Which landmark, where the front end knows.
     pub id: Option<u32>,
     /// One to three numbers, read as [`MeasurementKind`] says: `[range, bearing].into()`.
     pub value: Value,
@@ -165,23 +165,23 @@ pub struct Measurement {
 }
 
 impl Measurement {
-    /// A reading whose covariance is left to the sensor, without label.
+    /// A measurement whose covariance is left to the sensor, without label.
     pub fn new(id: Option<u32>, value: impl Into<Value>) -> Self {
         Self { id, value: value.into(), covariance: None, label: Label::default(), height_m: 0.0 }
     }
 }
 
-/// All features seen at one instant.
+/// All landmarks seen at one instant.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scan {
     /// When they were seen.
     pub stamp: Stamp,
-    /// How the observations are to be read.
+    /// How the measurements are to be read.
     pub kind: MeasurementKind,
-    /// The observations; may be empty.
+    /// The measurements; may be empty.
     pub measurements: Vec<Measurement>,
 }
 
-/// A cloud of more readings than this holds no landmarks: it is a raw scan. It is refused as a whole, before it takes
-/// memory.
+/// A scan of more measurements than this holds no landmarks: it is a raw scan. It is refused as a whole, before it
+/// takes memory.
 pub const MAX_POINTS: usize = 10_000;

@@ -8,14 +8,14 @@ use crate::update::{Workspace, preview};
 use crate::wide_prior::exceeds_noise;
 use lienav_lie::Se2;
 use nalgebra::Vector2;
-/// An error that is this part of the noise of a reading does not matter.
+/// An error that is this part of the noise of a measurement does not matter.
 const UNFELT: f64 = 1.0 / 3.0;
 
 /// Linearizes all matches, and the effect of the last motion's noise on them, again at the estimate that the update
 /// would give, as often as the filter says: Gauss–Newton on the posterior. [`update`] uses the last linearization.
 ///
 /// The effect of the noise on what was not seen stays as it was. Where the robot is so far off that turning about the
-/// one place or the other is not the same to the readings, the two would contradict each other, and nothing is
+/// one place or the other is not the same to the measurements, the two would contradict each other, and nothing is
 /// linearized again.
 pub fn iterate(
     state: &mut State,
@@ -48,7 +48,7 @@ pub fn iterate(
     }
 }
 
-/// Whether an error of the feature of this size, m, is more than a small part of the noise.
+/// Whether an error of the landmark of this size, m, is more than a small part of the noise.
 fn is_significant(matched: &Match, size: f64) -> bool {
     let exceeds = |axis| exceeds_noise(&(matched.by_landmark * axis * (size / UNFELT)), &matched.noise, matched.dim);
     exceeds(Vector2::x()) || exceeds(Vector2::y())

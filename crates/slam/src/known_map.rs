@@ -16,7 +16,7 @@ pub struct Known {
     pub landmark: MapLandmark,
     /// When it was last seen; [`Stamp::MIN`] if never.
     pub last_seen: Stamp,
-    /// How many observations of it were used.
+    /// How many measurements of it were used.
     pub measurements: u32,
     /// Whether it is where the map has it.
     pub belief: Belief,

@@ -22,9 +22,9 @@ impl Odometry {
     }
 }
 
-/// The horizontal part of an observation by a sensor that leans with the base. A vertical object, such as a tree, is
+/// The horizontal part of a measurement by a sensor that leans with the base. A vertical object, such as a tree, is
 /// observed where it intersects the plane of the sensor; a tag, where it is, at its height. Stereo bearings have no
-/// plane and stay as they are, and so do observations that are not valid.
+/// plane and stay as they are, and so do measurements that are not valid.
 pub fn level(kind: MeasurementKind, mount: &Se2, tilt: &Tilt, seen: &mut [Measurement]) {
     let (levelling, per_height) = (tilt.levelling(), tilt.shift_per_height());
     let turn = mount.rotation();

@@ -1,17 +1,17 @@
 //! # lienav-slam
 //!
 //! Where is a robot that drives on a plane, and where are the landmarks that it sees? This crate estimates both at
-//! once: from odometry and readings of landmarks it computes the pose, a map of landmarks, and their joint covariance.
-//! It is for programs in Rust that need such a filter as a library, without ROS, and for the study of such filters:
-//! the EKF, the first-estimate EKF, the symmetry-reduced and the invariant filter are values of one type, [`Filter`].
-//! The default is an invariant filter: at every estimate, the transition of its errors is the identity, and readings
-//! of landmarks do not depend on the error of the pose. It therefore gains no false information about where the map is
-//! in the world, which is what makes the covariance of an EKF too small.
+//! once: from odometry and measurements of landmarks it computes the pose, a map of landmarks, and their joint
+//! covariance. It is for programs in Rust that need such a filter as a library, without ROS, and for the study of such
+//! filters: the EKF, the first-estimate EKF, the symmetry-reduced and the invariant filter are values of one type,
+//! [`Filter`]. The default is an invariant filter: at every estimate, the transition of its errors is the identity, and
+//! measurements of landmarks do not depend on the error of the pose. It therefore gains no false information about
+//! where the map is in the world, which is what makes the covariance of an EKF too small.
 //!
 //! A robot drives 1 m towards a post. Its wheels slip, so that odometry reports 1.1 m:
 //!
 //! ```
-//! use lienav_slam::{Config, FeatureKind, Observation, Odometry, Slam, Stamp};
+//! use lienav_slam::{Config, FeatureKind, Measurement, Odometry, Slam, Stamp};
 //! use nalgebra::Vector2;
 //!
 //! let mut config = Config::default();
@@ -20,8 +20,8 @@
 //! for k in 0..=10_i32 {
 //!     let stamp = Stamp::from_secs(0.1 * f64::from(k));
 //!     slam.odometry(&Odometry { stamp, velocity: Vector2::new(1.1, 0.0), yaw_rate: 0.0, covariance: None })?;
-//!     let post = Observation::new(Some(7), [5.0 - 0.1 * f64::from(k), 0.0]);
-//!     slam.features(stamp, FeatureKind::RangeBearing, &[post])?;
+//!     let post = Measurement::new(Some(7), [5.0 - 0.1 * f64::from(k), 0.0]);
+//!     slam.landmarks(stamp, FeatureKind::RangeBearing, &[post])?;
 //!     while let Some(step) = slam.poll() {
 //!         println!("{} {:?}", step.estimate.stamp, step.estimate.pose);
 //!     }
@@ -31,31 +31,33 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! [`Slam`] is the whole pipeline. Stamped [`Odometry`], [`Imu`] samples and clouds of [`Measurement`]s go in, in
-//! whatever order they arrive; one [`Step`] for each cloud comes out of [`Slam::poll`], in the order of the stamps.
+//! [`Slam`] is the whole pipeline. Stamped [`Odometry`], [`Imu`] samples and scans of [`Measurement`]s go in, in
+//! whatever order they arrive; one [`Step`] for each scan comes out of [`Slam::poll`], in the order of the stamps.
 //! Input that cannot be used is counted under a [`DropReason`]. [`Slam::predicted`] is the pose at the newest
 //! odometry, and [`Slam::landmarks`] the map.
 //!
 //! # A step
 //!
-//! 1. **Propagate**: move the state along the odometry to the stamp of the cloud, and add the noise of the motion.
-//! 2. **Associate**: find the landmark that each reading is of, by its identity or else by its Mahalanobis distance.
-//! 3. **Gate**: leave out readings whose squared Mahalanobis distance exceeds the χ² bound for their dimension.
+//! 1. **Propagate**: move the state along the odometry to the stamp of the scan, and add the noise of the motion.
+//! 2. **Associate**: find the landmark that each measurement is of, by its identity or else by its Mahalanobis
+//!    distance.
+//! 3. **Gate**: leave out measurements whose squared Mahalanobis distance exceeds the χ² bound for their dimension.
 //! 4. **Update**: correct pose, calibration and map with all matches at once; an iterated filter linearizes again
 //!    first.
 //! 5. **Augment**: add the landmarks that were seen for the first time.
 //! 6. **Prune**: drop the landmarks that were not seen for longer than [`MapConfig::forget_after_s`].
 //!
-//! If the gate leaves out most readings for too long (track loss), the step relocates the robot in the map and gates
-//! again. If the robot may be so far from its estimate that readings are not linear (a gap of the input), the step
-//! moves it to where the readings have it before it gates, or leaves them out until they tell where that is.
+//! If the gate leaves out most measurements for too long (track loss), the step relocates the robot in the map and
+//! gates again. If the robot may be so far from its estimate that measurements are not linear (a gap of the input), the
+//! step moves it to where the measurements have it before it gates, or leaves them out until they tell where that is.
 //!
-//! In a **known map** ([`Slam::set_map`], [`MapMode`]), the landmarks near the robot enter the state before the readings
-//! are associated, and leave it when others are nearer. A map that stays as it is is considered and not estimated
-//! (Schmidt–Kalman): its errors count, and no reading changes them. `docs/localization.md` has the equations.
+//! In a **known map** ([`Slam::set_map`], [`MapMode`]), the landmarks near the robot enter the state before the
+//! measurements are associated, and leave it when others are nearer. A map that stays as it is is considered and not
+//! estimated (Schmidt–Kalman): its errors count, and no measurement changes them. `docs/localization.md` has the
+//! equations.
 //!
-//! With a **fixed lag**, the filter keeps the last clouds while ranges of new landmarks are uncertain. It goes back
-//! from time to time and takes these clouds in again, each linearized at what is known now. It calls the same step for
+//! With a **fixed lag**, the filter keeps the last scans while ranges of new landmarks are uncertain. It goes back
+//! from time to time and takes these scans in again, each linearized at what is known now. It calls the same step for
 //! this.
 //!
 //! # State, errors, equations
@@ -71,8 +73,8 @@
 //! \end{array}
 //! ```
 //!
-//! Errors of three kinds, with their transition F and the Jacobian H of a reading; eqs. (5.11), (5.15) and (5.20) for
-//! the first two:
+//! Errors of three kinds, with their transition F and the Jacobian H of a measurement; eqs. (5.11), (5.15) and (5.20)
+//! for the first two:
 //!
 //! ```math
 //! \begin{array}{lll}
@@ -95,9 +97,9 @@
 //! ```
 //!
 //! J = [[0, −1], [1, 0]], V(a) = ∫₀¹ R(sa) ds, and (δt, δa) is the noise of the motion (t, a). The source is X. Shen,
-//! "Geometric Integrators for Stiff Systems, Lie Groups and Control Systems", PhD thesis, UC San Diego, 2019, chapter 5;
-//! `docs/filters.md` derives the rest. Units are SI: metres, radians, seconds. Axes are those of REP 103: x forward, y
-//! left, angles counterclockwise.
+//! "Geometric Integrators for Stiff Systems, Lie Groups and Control Systems", PhD thesis, UC San Diego, 2019, chapter
+//! 5; `docs/filters.md` derives the rest. Units are SI: metres, radians, seconds. Axes are those of REP 103: x forward,
+//! y left, angles counterclockwise.
 //!
 //! # A filter is a value
 //!
@@ -117,7 +119,8 @@
 //! A [`LandmarkMeasurement`] of D numbers predicts what a sensor reads of a landmark at z, with its Jacobian; a
 //! [`PoseMeasurement`] predicts what a sensor reads at a pose. D is 1, 2 or 3, and gates follow from it. [`Position`],
 //! [`RangeBearing`], [`Range`], [`Bearing`], [`StereoBearings`] and [`Triangulated`] are in the crate; a program
-//! implements either trait for its own. A [`Sensor`] is a measurement on its mount, and [`Slam::add_sensor`] adds it to a filter:
+//! implements either trait for its own. A [`Sensor`] is a measurement on its mount, and [`Slam::add_sensor`] adds it to
+//! a filter:
 //!
 //! ```
 //! use lienav_slam::{Config, Discretization, Errors, FeatureKind, Filter, NoiseAt, StereoModel};

@@ -1,4 +1,4 @@
-//! Linearization of a reading at the state: residual, Jacobians, and the innovation covariance of one match.
+//! Linearization of a measurement at the state: residual, Jacobians, and the innovation covariance of one match.
 
 use crate::associated::Subject;
 use crate::calibration::SensorJacobian;
@@ -15,12 +15,12 @@ use crate::state::{State, additive_from_left, lever};
 use lienav_lie::{Se2, skew};
 use nalgebra::{ArrayStorage, Matrix2, Matrix2x3, Matrix3, Matrix3x2, SMatrix, Vector2, Vector3};
 
-/// A reading of a feature or of the pose, linearized at the state. It has `dim` numbers; rows beyond are zero.
+/// A measurement of a landmark or of the pose, linearized at the state. It has `dim` numbers; rows beyond are zero.
 #[derive(Clone, Copy, Debug)]
 pub struct Match {
-    /// What was measured; a feature by its index in the state.
+    /// What was measured; a landmark by its index in the state.
     pub subject: Subject<usize>,
-    /// The reading.
+    /// The measurement.
     pub measurement: CheckedMeasurement,
     /// How many numbers it has.
     pub dim: usize,
@@ -31,32 +31,33 @@ pub struct Match {
     pub by_pose: Matrix3<f64>,
     /// Whether [`Match::by_pose`] is not zero.
     pub sees_pose: bool,
-    /// ∂(reading)/∂(error of the feature).
+    /// ∂(reading)/∂(error of the landmark).
     pub by_landmark: Matrix3x2<f64>,
     /// ∂(reading)/∂(calibration of the sensor).
     pub by_calibration: SensorJacobian,
-    /// Covariance of the reading.
+    /// Covariance of the measurement.
     pub noise: Matrix3<f64>,
-    /// The factor that `noise` was multiplied by: because the reading is correlated with the last one, or far from its
-    /// prediction.
+    /// The factor that `noise` was multiplied by: because the measurement is correlated with the last one, or far from
+    /// its prediction.
     pub noise_scale: f64,
-    /// How many times as large the covariance of this reading would have to be, if its lasting error were none, for it to
-    /// tell as little as it does.
+    /// How many times as large the covariance of this measurement would have to be, if its time-correlated error were
+    /// none, for it to tell as little as it does.
     pub repetition: f64,
-    /// The first row of its lasting error in the state, if it is there; `noise` is without it then.
+    /// The first row of its time-correlated error in the state, if it is there; `noise` is without it then.
     pub time_correlated: Option<usize>,
-    /// L, by which that error acts on the reading.
+    /// L, by which that error acts on the measurement.
     pub by_time_correlated: Matrix3x2<f64>,
-    /// What is known of the lasting error has made the residual smaller by this.
+    /// What is known of the time-correlated error has made the residual smaller by this.
     pub known_time_correlated: Vector3<f64>,
     /// The share of the variance of each number that lasts.
     pub share: [f64; 3],
-    /// The feature in the robot frame, m, as later clouds place it: the reading is linearized there. `None` if no
-    /// later cloud does.
+    /// The landmark in the robot frame, m, as later scans place it: the measurement is linearized there. `None` if no
+    /// later scan does.
     pub linearization_point: Option<Vector2<f64>>,
-    /// The squared Mahalanobis distance of the residual; `None` for a reading that passed its gate before.
+    /// The squared Mahalanobis distance of the residual; `None` for a measurement that passed its gate before.
     pub distance: Option<f64>,
-    /// The variance of the prediction beside that of the reading, tr R⁻¹ H P Hᵀ, as far as it is known before the gate.
+    /// The variance of the prediction beside that of the measurement, tr R⁻¹ H P Hᵀ, as far as it is known before the
+    /// gate.
     pub prior: f64,
 }
 
@@ -66,7 +67,7 @@ const fn zeros<const R: usize, const C: usize>() -> SMatrix<f64, R, C> {
 }
 
 impl Match {
-    /// Of no reading.
+    /// Of no measurement.
     const BLANK: Self = Self {
         subject: Subject::Pose,
         measurement: CheckedMeasurement::BLANK,
@@ -88,12 +89,12 @@ impl Match {
         prior: 0.0,
     };
 
-    /// A reading of `subject`, to be linearized.
+    /// A measurement of `subject`, to be linearized.
     pub fn new(subject: Subject<usize>, checked: &CheckedMeasurement) -> Self {
         Self { subject, measurement: *checked, ..Self::BLANK }
     }
 
-    /// Adds a reading of `subject`, to be linearized, to a list. It is written where it stays: to make it first and
+    /// Adds a measurement of `subject`, to be linearized, to a list. It is written where it stays: to make it first and
     /// move it there costs more than to linearize it.
     pub fn add<'m>(list: &'m mut Vec<Self>, subject: Subject<usize>, checked: &CheckedMeasurement) -> &'m mut Self {
         let at = list.len();
@@ -131,12 +132,12 @@ impl Match {
         self.share = share;
     }
 
-    /// The covariance of the reading as it is stated, with what lasts of its error.
+    /// The covariance of the measurement as it is stated, with what lasts of its error.
     pub fn stated_noise(&self) -> Matrix3<f64> {
         self.noise / self.noise_scale + self.by_time_correlated * self.by_time_correlated.transpose()
     }
 
-    /// The part of what it states that the reading tells.
+    /// The part of what it states that the measurement tells.
     pub fn without_state_noise(&self) -> f64 {
         1.0 / self.noise_scale.max(self.repetition).max(1.0)
     }
@@ -171,8 +172,8 @@ pub fn time_correlated_part(noise: &Matrix3<f64>, [s, t, _]: [f64; 3]) -> Matrix
     part
 }
 
-/// Linearizes a match at the state, with the covariance that the reading states. Returns false where the model has no
-/// derivative.
+/// Linearizes a match at the state, with the covariance that the measurement states. Returns false where the model has
+/// no derivative.
 pub fn linearize(state: &State, sensors: &Sensors, m: &mut Match, at: Linearization) -> bool {
     if let Subject::Landmark(i) = m.subject
         && state.offsets.rows() > 0
@@ -228,15 +229,15 @@ fn of_landmark(state: &State, sensors: &Sensors, m: &mut Match, i: usize, at: Li
     Some(())
 }
 
-/// A frozen landmark has the error δp_i = e_i + [I, J p_i]ξ, so that a reading of it sees the pose.
+/// A frozen landmark has the error δp_i = e_i + [I, J p_i]ξ, so that a measurement of it sees the pose.
 fn of_frozen(m: &mut Match, p: &Vector2<f64>) {
     m.by_pose = -m.by_landmark * lever(p);
     m.sees_pose = true;
 }
 
-/// What the error of a frozen landmark does to its reading to second order. The readings never make it smaller, so that
-/// it matters as often as the robot passes closely: a landmark at distance r that is off by σ across the line of sight
-/// and by τ along it is farther by σ²/2r than to first order, and by στ/r across.
+/// What the error of a frozen landmark does to its measurement to second order. The measurements never make it smaller,
+/// so that it matters as often as the robot passes closely: a landmark at distance r that is off by σ across the line
+/// of sight and by τ along it is farther by σ²/2r than to first order, and by στ/r across.
 fn noise_of_bend(state: &State, i: usize, z: &Vector2<f64>, expected: &Expected) -> Matrix3<f64> {
     let turn = state.pose.rotation() * z.try_normalize(1e-9).unwrap_or_else(Vector2::x);
     let own = state.covariance.landmark_block(i, i);
@@ -274,15 +275,15 @@ pub struct Preview {
     pub robot: Se2,
     /// The rest of the correction of the pose, ξ − ν.
     pub rest_of_pose: Vector3<f64>,
-    /// The charts in which corrections of features are additions.
+    /// The charts in which corrections of landmarks are additions.
     pub charts: Charts,
 }
 
-/// Linearizes a match again at the estimate of `preview`, with its feature corrected by `rest`, which is the
+/// Linearizes a match again at the estimate of `preview`, with its landmark corrected by `rest`, which is the
 /// correction without the effect of the last motion's noise; or at the match's own linearization point, if it has one.
 /// Returns false and changes nothing if the model has no derivative there.
 ///
-/// The effect of the motion's noise on a feature depends on where the feature is: it is linearized again, too, in
+/// The effect of the motion's noise on a landmark depends on where the landmark is: it is linearized again, too, in
 /// `rows`. The residual stays that of the uncorrected estimate, r = (reading − h) + H(rest + G n).
 pub fn relinearize(
     state: &State,
@@ -319,8 +320,8 @@ pub fn relinearize(
     true
 }
 
-/// The same for a reading of the pose, at Exp(ξ − ν)Exp(ν)X. The errors of both factors are treated as one vector ξ,
-/// as in the update.
+/// The same for a measurement of the pose, at Exp(ξ − ν)Exp(ν)X. The errors of both factors are treated as one vector
+/// ξ, as in the update.
 fn relinearize_pose(state: &State, sensors: &Sensors, m: &mut Match, preview: &Preview, rows: &Rows) -> bool {
     let pose = Se2::exp(&preview.rest_of_pose) * preview.robot;
     let Some(expected) = sensors.expect_pose(&state.mounts, &m.measurement, &pose, &pose) else { return false };
@@ -331,7 +332,7 @@ fn relinearize_pose(state: &State, sensors: &Sensors, m: &mut Match, preview: &P
     true
 }
 
-/// The same for a reading of a landmark that stays where it is: the pose alone is corrected.
+/// The same for a measurement of a landmark that stays where it is: the pose alone is corrected.
 fn relinearize_frozen(
     state: &State,
     sensors: &Sensors,
@@ -361,7 +362,7 @@ pub fn innovation_covariance(state: &State, m: &Match) -> Matrix3<f64> {
     }
 }
 
-/// H_a P H_bᵀ of two matches, of different readings.
+/// H_a P H_bᵀ of two matches, of different measurements.
 pub fn shared_covariance(state: &State, a: &Match, b: &Match) -> Matrix3<f64> {
     let p = &state.covariance;
     let mut sum = match (a.subject, b.subject) {
@@ -416,7 +417,7 @@ fn with_calibration(state: &State, m: &Match, k: usize) -> Vector3<f64> {
     with_state
 }
 
-/// What the landmark, the pose and the calibration of a match have in common with two rows of lasting errors.
+/// What the landmark, the pose and the calibration of a match have in common with two rows of time-correlated errors.
 fn with_rows(state: &State, m: &Match, row: usize) -> Matrix3x2<f64> {
     let mut with = Matrix3x2::zeros();
     for c in 0..2 {
@@ -431,7 +432,7 @@ fn with_rows(state: &State, m: &Match, row: usize) -> Matrix3x2<f64> {
     with
 }
 
-/// The terms of H P Hᵀ that involve the lasting error.
+/// The terms of H P Hᵀ that involve the time-correlated error.
 fn of_time_correlated(state: &State, m: &Match, row: usize) -> Matrix3<f64> {
     let cross = with_rows(state, m, row) * m.by_time_correlated.transpose();
     let p = &state.covariance;
@@ -439,7 +440,7 @@ fn of_time_correlated(state: &State, m: &Match, row: usize) -> Matrix3<f64> {
     cross + cross.transpose() + m.by_time_correlated * own * m.by_time_correlated.transpose()
 }
 
-/// [`innovation_covariance`] in the dimension that the reading has.
+/// [`innovation_covariance`] in the dimension that the measurement has.
 fn innovation_of<const D: usize>(state: &State, m: &Match) -> SMatrix<f64, D, D> {
     let p = &state.covariance;
     let by_landmark: SMatrix<f64, D, 2> = fixed(&m.by_landmark);

@@ -7,37 +7,37 @@ use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
 use nalgebra::{Matrix2, Matrix2x3, Matrix3, Matrix3x2};
 
-/// One cloud: how errors were carried to it, and what its readings say of them, with the Jacobians that the filter
-/// used. The error of the state has the pose first, three numbers, then each feature, two numbers, in the coordinates
-/// of the filter. Calibration counts as known. What charts do to the error of a feature by itself is not in it.
+/// One scan: how errors were carried to it, and what its measurements say of them, with the Jacobians that the filter
+/// used. The error of the state has the pose first, three numbers, then each landmark, two numbers, in the coordinates
+/// of the filter. Calibration counts as known. What charts do to the error of a landmark by itself is not in it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinearizedStep {
     /// When.
     pub stamp: Stamp,
     /// Φ since the step before, of the pose.
     pub pose_transition: Matrix3<f64>,
-    /// Φ since the step before, of each feature.
+    /// Φ since the step before, of each landmark.
     pub landmark_transition: Matrix2<f64>,
-    /// The readings of the update.
+    /// The measurements of the update.
     pub measurements: Vec<LinearizedMeasurement>,
-    /// The features that were begun after the update, by identity, with ∂(error of the feature)/∂(error of the pose).
+    /// The landmarks that were begun after the update, by identity, with ∂(error of the landmark)/∂(error of the pose).
     pub initialized: Vec<(u32, Matrix2x3<f64>)>,
-    /// The features in the state after the step, by identity.
+    /// The landmarks in the state after the step, by identity.
     pub landmarks: Vec<u32>,
 }
 
-/// A reading as the update used it; rows beyond `dim` are zero.
+/// A measurement as the update used it; rows beyond `dim` are zero.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinearizedMeasurement {
-    /// What was measured; a feature by its identity.
+    /// What was measured; a landmark by its identity.
     pub subject: Subject<u32>,
-    /// How many numbers the reading has.
+    /// How many numbers the measurement has.
     pub dim: usize,
     /// ∂(reading)/∂(error of the pose).
     pub by_pose: Matrix3<f64>,
-    /// ∂(reading)/∂(error of the feature).
+    /// ∂(reading)/∂(error of the landmark).
     pub by_landmark: Matrix3x2<f64>,
-    /// Covariance of the reading.
+    /// Covariance of the measurement.
     pub noise: Matrix3<f64>,
 }
 

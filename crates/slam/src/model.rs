@@ -14,7 +14,7 @@ pub struct Model {
     pub sensors: Sensors,
     pub gate: Gate,
     pub map: MapConfig,
-    /// How readings without identity are associated; never [`Association::Auto`].
+    /// How measurements without identity are associated; never [`Association::Auto`].
     pub association: Association,
     /// The landmarks that are known before the run.
     pub known: KnownMap,

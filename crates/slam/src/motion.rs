@@ -214,7 +214,7 @@ impl Segment {
     }
 }
 
-/// z⁺ = A z − b, the motion of a feature in the robot frame, with A = [[c, −s], [s, c]]: the rigid R(a)ᵀ(z − t), or
+/// z⁺ = A z − b, the motion of a landmark in the robot frame, with A = [[c, −s], [s, c]]: the rigid R(a)ᵀ(z − t), or
 /// Euler's (I − aJ)z − d (Shen 2019, eq. (5.19)), which is not rigid.
 #[derive(Clone, Copy, Debug)]
 pub struct LandmarkMotion {
@@ -238,7 +238,7 @@ impl LandmarkMotion {
         }
     }
 
-    /// Where a feature at `z` is after the motion.
+    /// Where a landmark at `z` is after the motion.
     pub fn apply(&self, z: &Vector2<f64>) -> Vector2<f64> {
         Vector2::new(self.c * z.x - self.s * z.y, self.s * z.x + self.c * z.y) - self.b
     }

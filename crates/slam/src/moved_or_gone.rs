@@ -1,11 +1,11 @@
 //! Whether landmarks of a known map are still where the map has them.
 //!
-//! A landmark that was **moved** is read outside of its gate again and again, while others fit. One that has **gone** is
-//! not read where it should be. What "should" means is learned: how often landmarks are read at which distance and
+//! A landmark that was **moved** is read outside of its gate again and again, while others fit. One that has **gone**
+//! is not read where it should be. What "should" means is learned: how often landmarks are read at which distance and
 //! bearing, so that the field of view needs no settings. A wall or a parked truck hides a landmark, too; therefore only
 //! looks from nearby count, each from another place, and from more than one side.
 //!
-//! Clouds judge landmarks only if most of their readings fit: a wrong pose says nothing of the map.
+//! Scans judge landmarks only if most of their measurements fit: a wrong pose says nothing of the map.
 
 use crate::associated::{Associated, Role, Subject};
 use crate::belief::{LandmarkStatus, STRIKES, STRUCK_FOR_S};
@@ -18,7 +18,7 @@ use lienav_base::stamp::Stamp;
 use nalgebra::Vector2;
 use std::f64::consts::TAU;
 
-/// So many readings have to fit for a cloud to judge, and twice as many as do not.
+/// So many measurements have to fit for a scan to judge, and twice as many as do not.
 const FITTING: usize = 3;
 /// Looks count if the robot moved by this since the last, m.
 const APART_M: f64 = 0.3;
@@ -28,7 +28,7 @@ const MOST_SURE: f64 = 0.9;
 const GONE: f64 = -13.8;
 /// Two sides: 45° apart.
 const OTHER_SIDE: f64 = std::f64::consts::FRAC_1_SQRT_2;
-/// Looks from nearer than this fraction of the mean distance of readings count.
+/// Looks from nearer than this fraction of the mean distance of measurements count.
 const NEARBY: f64 = 0.8;
 
 /// How often landmarks are read that should be, by bearing and distance in the robot frame.
@@ -36,13 +36,13 @@ const NEARBY: f64 = 0.8;
 pub struct Watch {
     /// Expected, and read; by bearing, and by distance in octaves.
     bins: [[(f64, f64); OCTAVES]; SECTORS],
-    /// The mean distance of readings, m, and of how many.
+    /// The mean distance of measurements, m, and of how many.
     distance: (f64, f64),
 }
 
 const SECTORS: usize = 24;
 const OCTAVES: usize = 12;
-/// Weight of what came before, with each cloud: the field of view may change within some minutes.
+/// Weight of what came before, with each scan: the field of view may change within some minutes.
 const FADE: f64 = 0.9995;
 
 impl Default for Watch {
@@ -59,7 +59,7 @@ impl Watch {
         &mut self.bins[sector.min(SECTORS - 1)][octave.min(OCTAVES - 1)]
     }
 
-    /// Judges the landmarks of the state by a cloud. Landmarks that are no longer believed are given to `lose`.
+    /// Judges the landmarks of the state by a scan. Landmarks that are no longer believed are given to `lose`.
     pub fn judge(
         &mut self,
         (state, known): (&State, &mut KnownMap),
@@ -73,7 +73,7 @@ impl Watch {
             return;
         }
         self.judge_measurements(known, measurements, stamp, lose);
-        // A reading that fits two may be of either.
+        // A measurement that fits two may be of either.
         let unclear = [DropReason::Ambiguous, DropReason::TooManyPoints, DropReason::Undetermined];
         if unclear.iter().all(|reason| outcome.refused.get(*reason) == 0) {
             self.judge_absent((state, known), measurements, lose);

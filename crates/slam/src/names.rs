@@ -1,20 +1,21 @@
-//! Which landmarks the readings of a cloud without identity were taken for, for who takes the cloud in again.
+//! Which landmarks the measurements of a scan without identity were taken for, for who takes the scan in again.
 //!
-//! Where the filter goes back and takes the same clouds in again, landmarks begin again, in another order, or at other
-//! readings. The numbers that it has given are out: in maps, on topics, in what a robot has planned. So a landmark that
-//! a reading begins has the number of the one for which the same reading was taken before, and no number is given to
-//! another one. What landmarks turn out to be that do not begin again is what most of their readings are of then.
+//! Where the filter goes back and takes the same scans in again, landmarks begin again, in another order, or at other
+//! measurements. The numbers that it has given are out: in maps, on topics, in what a robot has planned. So a landmark
+//! that a measurement begins has the number of the one for which the same measurement was taken before, and no number
+//! is given to another one. What landmarks turn out to be that do not begin again is what most of their measurements
+//! are of then.
 
 use crate::associated::{Associated, Role, Subject};
 use crate::checked::CheckedMeasurement;
 use nalgebra::Vector3;
 
-/// The readings of a cloud without identity that corrected or began a landmark, and its number.
+/// The measurements of a scan without identity that corrected or began a landmark, and its number.
 #[derive(Clone, Debug, Default)]
 pub struct Names(Vec<(Vector3<f64>, u32)>);
 
 impl Names {
-    /// Becomes that of a cloud.
+    /// Becomes that of a scan.
     pub fn take(&mut self, measurements: &[Associated]) {
         self.0.clear();
         self.0.extend(named(measurements));
@@ -25,23 +26,23 @@ impl Names {
         self.0.clone_from(&other.0);
     }
 
-    /// Of a cloud that nobody has taken in before.
+    /// Of a scan that nobody has taken in before.
     pub fn clear(&mut self) {
         self.0.clear();
     }
 
-    /// What a reading was taken for.
+    /// What a measurement was taken for.
     pub fn of(&self, value: &Vector3<f64>) -> Option<u32> {
         self.0.iter().find(|(read, _)| read == value).map(|(_, id)| *id)
     }
 
-    /// What a reading that begins a landmark was taken for, if it has no identity.
+    /// What a measurement that initializes a landmark was taken for, if it has no identity.
     pub fn of_newcomer(&self, measurement: &CheckedMeasurement) -> Option<u32> {
         if self.0.is_empty() || measurement.id.is_some() { None } else { self.of(&measurement.value) }
     }
 }
 
-/// Readings without identity that corrected or began a landmark, with its number.
+/// Measurements without identity that corrected or began a landmark, with its number.
 fn named(measurements: &[Associated]) -> impl Iterator<Item = (Vector3<f64>, u32)> + '_ {
     measurements.iter().filter_map(|associated| match (associated.subject, associated.role) {
         (Subject::Landmark(id), Role::First | Role::Again) if associated.measurement.id.is_none() => {
@@ -51,15 +52,15 @@ fn named(measurements: &[Associated]) -> impl Iterator<Item = (Vector3<f64>, u32
     })
 }
 
-/// What readings are taken for when their clouds are taken in again, and what they were taken for before.
+/// What measurements are taken for when their scans are taken in again, and what they were taken for before.
 #[derive(Debug, Default)]
 pub struct Renamed {
-    /// Landmarks of before, those of now, and how many readings they share.
+    /// Landmarks of before, those of now, and how many measurements they share.
     shared: Vec<(u32, u32, usize)>,
 }
 
 impl Renamed {
-    /// Takes in what the readings of a cloud are taken for, beside what they were taken for before.
+    /// Takes in what the measurements of a scan are taken for, beside what they were taken for before.
     pub fn note(&mut self, before: &Names, measurements: &[Associated]) {
         for (value, now) in named(measurements) {
             let Some(then) = before.of(&value) else { continue };
@@ -70,9 +71,9 @@ impl Renamed {
         }
     }
 
-    /// The landmarks that are gone, and what each has turned out to be: what most of its readings are of that were taken
-    /// in again, if it is there. `merged` are those that were merged meanwhile, the one that is gone and the one that was
-    /// kept; of them it is known.
+    /// The landmarks that are gone, and what each has turned out to be: what most of its measurements are of that were
+    /// taken in again, if it is there. `merged` are those that were merged meanwhile, the one that is gone and the one
+    /// that was kept; of them it is known.
     pub fn turned_out(&mut self, merged: &[(u32, u32)], is_there: impl Fn(u32) -> bool) -> Vec<(u32, u32)> {
         for (_, now, _) in &mut self.shared {
             merged.iter().for_each(|(gone, kept)| *now = if now == gone { *kept } else { *now });

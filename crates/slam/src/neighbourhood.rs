@@ -8,7 +8,8 @@ use nalgebra::Vector2;
 /// The radius of a gate that is linearized is taken to be larger by this factor.
 const MARGIN: f64 = 1.2;
 
-/// Where in the map the landmark of a reading may be: everything that its gates reach is within `radius` of `centre`.
+/// Where in the map the landmark of a measurement may be: everything that its gates reach is within `radius` of
+/// `centre`.
 #[derive(Clone, Copy, Debug)]
 pub struct Neighbourhood {
     /// In the map, m.
@@ -18,7 +19,7 @@ pub struct Neighbourhood {
 }
 
 impl Neighbourhood {
-    /// Of a reading; `None` if it does not say where its landmark is.
+    /// Of a measurement; `None` if it does not say where its landmark is.
     pub fn of(state: &State, model: &Model, checked: &CheckedMeasurement) -> Option<Self> {
         let (z, noise) = model.sensors.place(&state.mounts, checked)?;
         let pose = state.pose_covariance();
@@ -37,7 +38,7 @@ impl Neighbourhood {
         (radius.is_finite() && centre.iter().all(|x| x.is_finite())).then_some(Self { centre, radius })
     }
 
-    /// Whether feature `i` may be meant.
+    /// Whether landmark `i` may be meant.
     pub fn reaches(&self, state: &State, i: usize) -> bool {
         (state.in_map(i) - self.centre).norm_squared() <= self.radius * self.radius
     }

@@ -1,4 +1,4 @@
-//! Readings of new landmarks, and the first readings from outside.
+//! Measurements of new landmarks, and the first measurements from outside.
 
 use crate::associate::Associations;
 use crate::associated::{Associated, Newcomer, Role, Subject};
@@ -13,9 +13,9 @@ use crate::output::{Counts, DropReason};
 use crate::prune::make_room;
 use crate::state::State;
 use lienav_base::stamp::Stamp;
-/// Adds new features, and returns how many. They have the numbers that they had before, if these clouds are taken in
+/// Adds new landmarks, and returns how many. They have the numbers that they had before, if these scans are taken in
 /// again. None is added while it is suspected that the robot is elsewhere, nor to a known map that stays as it is;
-/// readings from outside are compared with the map from then on.
+/// measurements from outside are compared with the map from then on.
 pub fn augment_all(
     state: &mut State,
     model: &Model,
@@ -64,8 +64,8 @@ pub fn augment_all(
     added
 }
 
-/// Takes in the readings from outside that nothing is compared with yet; returns the other newcomers. A cloud has one
-/// kind or the other.
+/// Takes in the measurements from outside that nothing is compared with yet; returns the other newcomers. A scan has
+/// one kind or the other.
 fn georeference_map<'n>(
     state: &mut State,
     model: &Model,

@@ -1,6 +1,6 @@
-//! Noise that is learned: factors for the variances of readings and of odometry, from innovations.
+//! Noise that is learned: factors for the variances of measurements and of odometry, from innovations.
 //!
-//! The variance of component j of a sensor, or of the odometry, is α_j times the stated one. An innovation r of a cloud
+//! The variance of component j of a sensor, or of the odometry, is α_j times the stated one. An innovation r of a scan
 //! has the covariance S = H P Hᵀ + R, in which A_j = ∂S/∂ln α_j is known: of a component of a sensor, its part of R; of
 //! one of the odometry, H G l_j l_jᵀ Gᵀ Hᵀ, where the noise of the last motion is Q = Σ l_j l_jᵀ. If S is right, then
 //! E(r rᵀ) = S, and for whatever A_j
@@ -13,11 +13,12 @@
 //! prior for ln α_j: what the data do not tell stays there, and a robot that stands learns nothing of its odometry,
 //! because no motion, no noise. A noise that changes at once is learned at once ([`Block`]).
 //!
-//! Where errors of the readings of one landmark last for a while, the update knows a part of them
-//! ([`Offsets`](super::offsets::Offsets)), or takes a reading for less than it states (`Sensors::repetition`). The score
-//! is that of the innovation without this knowledge, with R as it is stated, and counts for as much less as a reading
-//! repeats. Of errors that last, the estimate takes in a part, and innovations show the rest: then no variance is learned
-//! to be smaller than stated. How far and how long errors last is the business of [`TimeCorrelation`].
+//! Where errors of the measurements of one landmark last for a while, the update knows a part of them
+//! ([`Offsets`](super::offsets::Offsets)), or takes a measurement for less than it states (`Sensors::repetition`). The
+//! score is that of the innovation without this knowledge, with R as it is stated, and counts for as much less as a
+//! measurement repeats. Of errors that last, the estimate takes in a part, and innovations show the rest: then no
+//! variance is learned to be smaller than stated. How far and how long errors last is the business of
+//! [`TimeCorrelation`].
 
 use crate::associated::Associated;
 use crate::checked::CheckedMeasurement;
@@ -37,7 +38,7 @@ use serde::{Deserialize, Serialize};
 /// The components of odometry: forward, leftward, turning.
 const ODOMETRY: usize = 3;
 
-/// A cloud is used up to so many numbers: what is learned from it costs their cube.
+/// A scan is used up to so many numbers: what is learned from it costs their cube.
 const MOST_NUMBERS: usize = 48;
 
 /// Standard deviations between two variances that are said to differ.
@@ -59,9 +60,10 @@ pub struct LearnedSensor {
     pub sensor: usize,
     /// Factors for the standard deviations of its numbers; 1 beyond.
     pub std: [f64; 3],
-    /// How long the errors of readings of one landmark stay alike, as far as they last, s; 0 for independent errors.
+    /// How long the errors of measurements of one landmark stay alike, as far as they last, s; 0 for independent
+    /// errors.
     pub correlation_s: [f64; 3],
-    /// The share of their variance that lasts so long; the rest is independent from one reading to the next.
+    /// The share of their variance that lasts so long; the rest is independent from one measurement to the next.
     #[serde(rename = "lasting_share")]
     pub time_correlated_share: [f64; 3],
 }
@@ -73,18 +75,18 @@ pub struct NoiseFactors {
     factors: Vec<f64>,
     /// Λ, the information on ln α, row by row.
     information: Vec<f64>,
-    /// How long errors of readings stay alike.
+    /// How long errors of measurements stay alike.
     #[serde(rename = "lasting")]
     time_correlated: TimeCorrelation,
-    /// Of the readings that the gate left out, the score that they are given with the next update.
+    /// Of the measurements that the gate left out, the score that they are given with the next update.
     #[serde(skip)]
     left_out: Vec<f64>,
-    /// What the last clouds told alone, for noise that changes.
+    /// What the last scans told alone, for noise that changes.
     #[serde(default)]
     block: Block,
     #[serde(skip)]
     config: LearningConfig,
-    /// The covariance of the lasting errors before the update, row by row, and their first row.
+    /// The covariance of the time-correlated errors before the update, row by row, and their first row.
     #[serde(skip)]
     prior: (Vec<f64>, usize),
     #[serde(skip)]
@@ -200,8 +202,8 @@ impl NoiseFactors {
         LearnedNoise { odometry: std(self.of_odometry()), sensors: sensors.map(of).collect() }
     }
 
-    /// Readings that the gate left out, of `dim` numbers each: they count as if they lay on its bound, at this squared
-    /// distance. Without them, a variance that is too small would leave out what tells that it is.
+    /// Measurements that the gate left out, of `dim` numbers each: they count as if they lay on its bound, at this
+    /// squared distance. Without them, a variance that is too small would leave out what tells that it is.
     pub fn note_left_out(
         &mut self,
         gated: &[Associated],
@@ -232,12 +234,12 @@ impl NoiseFactors {
         }) || self.time_correlated.differs(&before.time_correlated, by, SURELY)
     }
 
-    /// How long and how far errors of a sensor's readings of one landmark last.
+    /// How long and how far errors of a sensor's measurements of one landmark last.
     pub fn time_correlated(&self, sensor: usize) -> TimeCorrelatedNoise {
         self.time_correlated.of_sensor(sensor)
     }
 
-    /// Takes note of what is known of lasting errors before an update.
+    /// Takes note of what is known of time-correlated errors before an update.
     pub fn note_prior(&mut self, state: &State) {
         let range = state.offsets.range();
         self.prior.1 = range.start;
@@ -271,7 +273,7 @@ impl NoiseFactors {
             return;
         }
         invert(s, m, inverse, lower);
-        // Of readings whose errors are alike, each tells less, of its own noise and of that of the motion.
+        // Of measurements whose errors are alike, each tells less, of its own noise and of that of the motion.
         let of_motion = matches[..used].iter().map(Match::without_state_noise).sum::<f64>() / used as f64;
         let residuals =
             matches[..used].iter().flat_map(|m| (0..m.dim).map(|d| m.residual[d] + m.known_time_correlated[d]));
@@ -480,8 +482,8 @@ pub fn scaled(q: &Matrix3<f64>, factors: &Vector3<f64>) -> Matrix3<f64> {
     parts * Matrix3::from_diagonal(factors) * parts.transpose()
 }
 
-/// The covariance of the first m numbers of an innovation, lower triangle, with the covariance of the readings as it is
-/// stated; from the factor of the one that was used, in rows of `whole` numbers.
+/// The covariance of the first m numbers of an innovation, lower triangle, with the covariance of the measurements as
+/// it is stated; from the factor of the one that was used, in rows of `whole` numbers.
 fn as_stated(matches: &[Match], (l, whole): (&[f64], usize), m: usize, s: &mut Vec<f64>) {
     s.clear();
     s.resize(m * m, 0.0);
@@ -503,8 +505,8 @@ fn as_stated(matches: &[Match], (l, whole): (&[f64], usize), m: usize, s: &mut V
     }
 }
 
-/// The same where nothing is known of the lasting errors: S + L_a(I − P_aa)L_aᵀ for each reading, S − L_a P_ab L_bᵀ for
-/// each two of them.
+/// The same where nothing is known of the time-correlated errors: S + L_a(I − P_aa)L_aᵀ for each measurement, S − L_a
+/// P_ab L_bᵀ for each two of them.
 fn without_known_time_correlated(matches: &[Match], (prior, first): &(Vec<f64>, usize), m: usize, s: &mut [f64]) {
     let rows = prior.len().isqrt();
     let mut at = 0;

@@ -21,22 +21,22 @@ pub struct PoseEstimate {
     pub twist: nalgebra::Vector3<f64>,
 }
 
-/// The result of processing the clouds of one stamp: one, where there is one sensor.
+/// The result of processing the scans of one stamp: one, where there is one sensor.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Step {
     /// The estimate after the update.
     pub estimate: PoseEstimate,
-    /// Normalised innovation squared of all accepted observations together.
+    /// Normalised innovation squared of all accepted measurements together.
     pub nis: f64,
-    /// Its degrees of freedom: the numbers of all accepted observations.
+    /// Its degrees of freedom: the numbers of all accepted measurements.
     pub dof: usize,
-    /// Observations used for the update.
+    /// Measurements used for the update.
     pub accepted: usize,
-    /// Observations of new features.
+    /// Measurements of new landmarks.
     pub added: usize,
-    /// Observations that were left out.
+    /// Measurements that were left out.
     pub rejected: usize,
-    /// Features in the map after the step.
+    /// Landmarks in the map after the step.
     pub landmarks: usize,
 }
 
@@ -54,7 +54,7 @@ impl Step {
     }
 }
 
-/// A feature of the map.
+/// A landmark of the map.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Landmark {
     /// Its identity, from the front end or given by the filter.
@@ -65,7 +65,7 @@ pub struct Landmark {
     pub covariance: Matrix2<f64>,
     /// When it was last seen.
     pub last_seen: Stamp,
-    /// How many observations went into it.
+    /// How many measurements went into it.
     pub measurements: u32,
 }
 
@@ -101,21 +101,21 @@ pub enum DropReason {
     SecondClock,
     /// The reorder buffer was full.
     BufferFull,
-    /// Features that came before any odometry.
+    /// Landmarks that came before any odometry.
     NotStarted,
-    /// The same feature twice in one cloud.
+    /// The same landmark twice in one scan.
     DuplicateFeature,
     /// A range outside the sensor's.
     OutOfRange,
-    /// An observation outside the gate of the feature it names.
+    /// A measurement outside the gate of the landmark it names.
     Gated,
-    /// An observation without identity that fits more than one feature, or almost fits one.
+    /// A measurement without identity that fits more than one landmark, or almost fits one.
     Ambiguous,
-    /// A reading that does not tell where a robot is that may be anywhere, until others do.
+    /// A measurement that does not tell where a robot is that may be anywhere, until others do.
     Undetermined,
-    /// An observation beyond `sensor.max_points` of its cloud, or a cloud that is a raw scan.
+    /// A measurement beyond `sensor.max_points` of its scan, or a scan that is a raw scan.
     TooManyPoints,
-    /// A new feature for which the map has no room.
+    /// A new landmark for which the map has no room.
     MapFull,
     /// The innovation covariance could not be factored.
     Singular,
@@ -123,9 +123,10 @@ pub enum DropReason {
     Disabled,
     /// The count of numbers is not the dimension of the sensor.
     WrongDimension,
-    /// A reading of a sensor that was not added to the filter.
+    /// A measurement of a sensor that was not added to the filter.
     UnknownSensor,
-    /// A reading of a landmark that is not in the known map, or is no longer believed, while the map stays as it is.
+    /// A measurement of a landmark that is not in the known map, or is no longer believed, while the map stays as it
+    /// is.
     UnknownLandmark,
     /// A pose that was given while the open part of a map in parts cannot be closed.
     NotInParts,
@@ -218,5 +219,5 @@ impl Reason for DropReason {
 /// How often each [`DropReason`] happened.
 pub type Counts = intake::Counts<DropReason, { DropReason::ALL.len() }>;
 
-/// What became of a cloud.
+/// What became of a scan.
 pub type Processed = Result<Option<Step>, DropReason>;

@@ -1,11 +1,11 @@
 //! Marks: where the base was some seconds ago, kept in the state for as long as somebody wants the motion since then.
 //!
-//! The pose in the map has an error that the start brought in, and that no reading takes away. The motion since an
-//! earlier instant has not: with its covariance it says how consistent a filter is whatever the start was. A mark is two
-//! points that are exactly known in the robot frame when they are added, the origin of the base and one ahead of it; like
-//! any feature, they take part in what motions and corrections do from then on, and nothing reads them. With z_o and z_a
-//! their places in the robot frame, the earlier base seen from the present one is at z_o, and its heading is that of z_a
-//! − z_o = d, so that
+//! The pose in the map has an error that the start brought in, and that no measurement takes away. The motion since an
+//! earlier instant has not: with its covariance it says how consistent a filter is whatever the start was. A mark is
+//! two points that are exactly known in the robot frame when they are added, the origin of the base and one ahead of
+//! it; like any landmark, they take part in what motions and corrections do from then on, and nothing reads them. With
+//! z_o and z_a their places in the robot frame, the earlier base seen from the present one is at z_o, and its heading
+//! is that of z_a − z_o = d, so that
 //!
 //! δφ = (Jd/|d|²)ᵀ(δz_a − δz_o),
 //!
@@ -40,7 +40,7 @@ pub struct Motion {
     pub covariance: Matrix3<f64>,
 }
 
-/// After a cloud at `stamp`: drops the marks that were told of, says which are to be told of now, and adds new ones.
+/// After a scan at `stamp`: drops the marks that were told of, says which are to be told of now, and adds new ones.
 pub fn keep(state: &mut State, over_s: &[f64], stamp: Stamp) {
     if over_s.is_empty() || state.is_frozen {
         return;
@@ -76,7 +76,7 @@ pub fn clear(state: &mut State) {
     std::mem::take(&mut state.pose_clones).iter().for_each(|pose_clone| pose_clone.drop_points(state));
 }
 
-/// The motions that end at `stamp`, that of the last cloud.
+/// The motions that end at `stamp`, that of the last scan.
 pub fn motions(state: &State, stamp: Stamp) -> impl Iterator<Item = Motion> {
     state
         .pose_clones
@@ -115,7 +115,7 @@ impl PoseClone {
     }
 }
 
-/// ∂(δz of feature `i`)/∂(error of the pose, errors of two features), of which it is the first or the second.
+/// ∂(δz of landmark `i`)/∂(error of the pose, errors of two landmarks), of which it is the first or the second.
 fn by_errors(state: &State, i: usize, which: usize) -> SMatrix<f64, 2, 7> {
     let back = state.pose.rotation().transpose();
     let mut rows = SMatrix::<f64, 2, 7>::zeros();

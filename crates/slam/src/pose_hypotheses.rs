@@ -1,12 +1,11 @@
-//! The ways in which readings without identity are of landmarks of a known map: hypotheses about one cloud.
+//! The ways in which measurements without identity are of landmarks of a known map: hypotheses about one scan.
 //!
-//! A reading that one landmark alone explains is of that. Others are of one of the landmarks in whose gates they lie,
-//! or
-//! of none, and a landmark is of one reading: [`Beam`] weighs all of it together, because the readings of a cloud have
-//! the error of the pose in common.
+//! A measurement that one landmark alone explains is of that. Others are of one of the landmarks in whose gates they
+//! lie, or of none, and a landmark is of one measurement: [`Beam`] weighs all of it together, because the measurements
+//! of a scan have the error of the pose in common.
 //!
-//! Of clutter nothing is known here. A reading at the edge of the gate of a landmark that is known exactly is as likely
-//! of none, up to the odds that a landmark is read.
+//! Of clutter nothing is known here. A measurement at the edge of the gate of a landmark that is known exactly is as
+//! likely of none, up to the odds that a landmark is read.
 
 use crate::associated::Subject;
 use crate::association::beam::{Beam, Item, Joint, Pair, WINDOW};
@@ -19,11 +18,11 @@ use crate::neighbourhood::Neighbourhood;
 use crate::state::State;
 use nalgebra::Matrix3;
 
-/// So many readings of a cloud that are not clear are weighed together; more are left out.
+/// So many measurements of a scan that are not clear are weighed together; more are left out.
 const TOGETHER: usize = 8;
-/// So many landmarks one reading may be of, the likeliest by themselves.
+/// So many landmarks one measurement may be of, the likeliest by themselves.
 const MAX_CANDIDATES: usize = 4;
-/// So many ways of one cloud are followed.
+/// So many ways of one scan are followed.
 const MOST: usize = 6;
 /// The states of all hypotheses have so many numbers at most, two of them excepted: 16 MB. A map with a joint
 /// covariance is in every one of them as a whole.
@@ -35,14 +34,14 @@ pub fn affordable(state: &State, most: usize) -> usize {
     (MAX_WORK / (rows * rows)).clamp(2, most)
 }
 
-/// The odds that a reading in the gate of a landmark is of one, as a logarithm: fifty to one.
+/// The odds that a measurement in the gate of a landmark is of one, as a logarithm: fifty to one.
 const READ: f64 = 4.0;
 
-/// One way: what each observation is of. A reading is clear if it is of one landmark, that is nearer than any other
+/// One way: what each measurement is of. A measurement is clear if it is of one landmark, that is nearer than any other
 /// by as much as the gate is wide.
 #[derive(Clone, Debug, Default)]
 pub struct PoseHypothesis {
-    /// The observations that are used, with the identities of their landmarks.
+    /// The measurements that are used, with the identities of their landmarks.
     pub measurements: Vec<Measurement>,
     /// The logarithm of its weight beside the likeliest.
     pub weight: f64,
@@ -56,9 +55,9 @@ pub struct PoseHypotheses {
     pairs: Vec<Pair>,
     matches: Vec<Match>,
     items: Vec<Item>,
-    /// Of each observation, whether it says what it is of.
+    /// Of each measurement, whether it says what it is of.
     is_placed: Vec<bool>,
-    /// Of each pair the place of its observation in the cloud.
+    /// Of each pair the place of its measurement in the scan.
     of: Vec<usize>,
     near: Vec<(Match, Pair)>,
     beam: Beam,
@@ -74,7 +73,7 @@ impl Joint for Pairs<'_> {
     }
 }
 
-/// What speaks for a pair beside its residual: the odds that it was read over the density of readings of none.
+/// What speaks for a pair beside its residual: the odds that it was read over the density of measurements of none.
 fn surprise(model: &Model, matched: &Match) -> f64 {
     let dim = matched.dim;
     let noise = matched.stated_noise();
@@ -83,8 +82,8 @@ fn surprise(model: &Model, matched: &Match) -> f64 {
     READ + 0.5 * (edge + noise.ln() + dim as f64 * std::f64::consts::TAU.ln())
 }
 
-/// The logarithm of how likely the readings of an update are, beside that all are of none: with the squared distance
-/// and the factor of their joint covariance.
+/// The logarithm of how likely the measurements of an update are, beside that all are of none: with the squared
+/// distance and the factor of their joint covariance.
 pub fn weigh(model: &Model, matches: &[Match], nis: f64, factor: impl Iterator<Item = f64>) -> f64 {
     let log_ratio: f64 = matches.iter().map(|matched| surprise(model, matched)).sum();
     let numbers: usize = matches.iter().map(|matched| matched.dim).sum();
@@ -98,7 +97,7 @@ impl PoseHypotheses {
         &self.all[..self.found]
     }
 
-    /// Finds the ways of a cloud. `state` is at the cloud, with the landmarks that its readings may be of.
+    /// Finds the ways of a scan. `state` is at the scan, with the landmarks that its measurements may be of.
     pub fn find(&mut self, state: &State, model: &Model, kind: MeasurementKind, measurements: &[Measurement]) {
         self.pairs.clear();
         self.matches.clear();
@@ -107,7 +106,7 @@ impl PoseHypotheses {
         self.is_placed.clear();
         let mut unclear = 0;
         for (place, measurement) in measurements.iter().enumerate() {
-            // What is no reading of a landmark is not for this to judge.
+            // What is no measurement of a landmark is not for this to judge.
             let checked = model.sensors.read(kind, measurement).ok().filter(|r| !model.sensors.is_of_pose(r));
             let checked = checked.filter(|checked| checked.id.is_none());
             self.is_placed.push(checked.is_none());
@@ -165,13 +164,14 @@ impl PoseHypotheses {
         }
     }
 
-    /// Whether two clear readings are of one landmark.
+    /// Whether two clear measurements are of one landmark.
     fn share_landmarks(&self) -> bool {
         let is_twice = |(k, pair): (usize, &Pair)| self.pairs[..k].iter().any(|other| other.target == pair.target);
         self.pairs.iter().enumerate().any(is_twice)
     }
 
-    /// Adds the pairs of a reading. Gives back the squared distance of the nearest landmark that it is no pair with.
+    /// Adds the pairs of a measurement. Gives back the squared distance of the nearest landmark that it is no pair
+    /// with.
     fn pair_up(
         &mut self,
         state: &State,

@@ -19,7 +19,7 @@ pub struct Rows {
     /// G L: the effect of the noise (δt, δa) of the last motion, Q = L Lᵀ, on every error; one row for each row of the
     /// state.
     pub noise: Vec<[f64; 3]>,
-    /// diag(R(θ), 1)L: (R(θ)δt, δa) is this times n. Seen from the robot at p⁺, a feature at p moves by −R(θ)δt −
+    /// diag(R(θ), 1)L: (R(θ)δt, δa) is this times n. Seen from the robot at p⁺, a landmark at p moves by −R(θ)δt −
     /// J(p − p⁺)δa.
     motion: [[f64; 3]; 3],
     /// The change that [`Rows::relinearize`] made to `noise`.
@@ -62,7 +62,7 @@ impl Rows {
         if self.noise.is_empty() { 0.0 } else { lever * Vector3::from(self.motion[2]).norm() }
     }
 
-    /// A feature was appended whose error depends on that of the pose as `by_pose` says.
+    /// A landmark was appended whose error depends on that of the pose as `by_pose` says.
     pub fn add_landmark(&mut self, by_pose: &Matrix2x3<f64>) {
         let [Some(x), Some(y), Some(turn)] = [0, 1, 2].map(|row| self.noise.get(row).copied()) else { return };
         for row in by_pose.row_iter() {
@@ -77,7 +77,7 @@ impl Rows {
         self.changed.clear();
     }
 
-    /// Computes again the effect of the last motion's noise on the feature whose rows begin at `row`. The feature is
+    /// Computes again the effect of the last motion's noise on the landmark whose rows begin at `row`. The landmark is
     /// `lever` away from the robot, and its error e moves it by `derivative`·e; both in the axes of the map.
     pub fn relinearize(&mut self, row: usize, lever: &Vector2<f64>, derivative: &Matrix2<f64>) {
         let Some(inverse) = derivative.try_inverse() else { return };
@@ -103,7 +103,7 @@ impl Rows {
 }
 
 /// Moves the state by an increment: pose p⁺ = p + R(θ)t, θ⁺ = θ + a with transition (5.11) and, in robot coordinates,
-/// features z⁺ = A z − b with transition (5.20). In invariant coordinates the transition is the identity.
+/// landmarks z⁺ = A z − b with transition (5.20). In invariant coordinates the transition is the identity.
 pub fn propagate(state: &mut State, increment: &Increment, filter: &Filter, rows: &mut Rows) {
     let linearized_at = match filter.linearization() {
         Linearization::Current => state.pose.p,
@@ -140,11 +140,11 @@ pub fn propagate(state: &mut State, increment: &Increment, filter: &Filter, rows
     state.predicted = state.pose;
 }
 
-/// Moves the points where readings of features are linearized by the d = p* − p_predicted that it returns, p* the point
-/// where the next motion is linearized.
+/// Moves the points where measurements of landmarks are linearized by the d = p* − p_predicted that it returns, p* the
+/// point where the next motion is linearized.
 ///
 /// With the points p_j* of all past motions, the direction N of eq. (5.7) stays unobservable, H Φ ⋯ Φ N = 0, if the
-/// point of each feature is its first estimate plus Σ (p_j* − p_j,predicted) over the motions since (first estimates
+/// point of each landmark is its first estimate plus Σ (p_j* − p_j,predicted) over the motions since (first estimates
 /// are the choice 0 for every term). Of all d, this one makes |p* − p|² + Σ |(point of i) − p_i|² least.
 fn shift_landmarks(state: &mut State) -> Vector2<f64> {
     if state.is_frozen || state.pose == state.predicted {

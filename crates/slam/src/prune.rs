@@ -1,12 +1,12 @@
-//! Pruning: dropping features from the map.
+//! Pruning: dropping landmarks from the map.
 
 use crate::config::{MapConfig, MapMode, WhenFull};
 use crate::model::Model;
 use crate::state::{State, StateLandmark};
 use lienav_base::stamp::Stamp;
 
-/// Drops the features that were not seen for longer than `map.forget_after_s`; not those of a known map, nor those that
-/// the part was begun with.
+/// Drops the landmarks that were not seen for longer than `map.forget_after_s`; not those of a known map, nor those
+/// that the part was begun with.
 pub fn prune(state: &mut State, model: &Model, stamp: Stamp) {
     let map = &model.map;
     if map.forget_after_s <= 0.0 || map.mode == MapMode::Localization {
@@ -24,7 +24,7 @@ pub fn prune(state: &mut State, model: &Model, stamp: Stamp) {
     }
 }
 
-/// Whether the map has room for one more feature. With `drop_oldest`, drops the feature that was not seen for the
+/// Whether the map has room for one more landmark. With `drop_oldest`, drops the landmark that was not seen for the
 /// longest time to make room, unless it is in view now.
 pub fn make_room(state: &mut State, map: &MapConfig, stamp: Stamp) -> bool {
     if state.landmarks.len() - state.points() < map.max_features {

@@ -8,7 +8,7 @@ use crate::linearized::{LinearizedMeasurement, LinearizedStep};
 use crate::state::State;
 
 impl LinearizedStep {
-    /// The readings that the state was updated by.
+    /// The measurements that the state was updated by.
     pub(super) fn note_matches(&mut self, state: &State, matches: &[Match]) {
         self.measurements.extend(matches.iter().map(|m| LinearizedMeasurement {
             subject: state.identity(m.subject),
@@ -19,7 +19,7 @@ impl LinearizedStep {
         }));
     }
 
-    /// The features that were begun by the readings of this step.
+    /// The landmarks that were begun by the measurements of this step.
     pub(super) fn note_initialized(&mut self, state: &State, filter: &Filter, measurements: &[Associated]) {
         for measurement in measurements.iter().filter(|measurement| measurement.role == Role::First) {
             let Subject::Landmark(id) = measurement.subject else { continue };

@@ -23,14 +23,14 @@ use lienav_lie::Se2;
 /// What became of the prior before the gate.
 #[derive(Clone, Copy, Debug)]
 pub struct Recovered {
-    /// Where the readings of landmarks with a wide prior have the robot.
+    /// Where the measurements of landmarks with a wide prior have the robot.
     pub place: Place,
     /// Whether what is known of the robot in the map speaks against that.
     pub is_contradicted: bool,
 }
 
-/// Moves a prior that is too wide to linearize at to where the readings of the scan have the robot, and associates
-/// again there; leaves out readings that do not tell where it is.
+/// Moves a prior that is too wide to linearize at to where the measurements of the scan have the robot, and associates
+/// again there; leaves out measurements that do not tell where it is.
 pub fn recover(
     state: &mut State,
     model: &Model,
@@ -50,7 +50,7 @@ pub fn recover(
     {
         displace(state, &motion, &wide.members, model.gate.displaced(), &mut wide.moved_by);
         if wide.moved_by.is_empty() {
-            // The prior is forgotten: where readings that wait were taken from is not known any more.
+            // The prior is forgotten: where measurements that wait were taken from is not known any more.
             give_up(state);
             pose_clones::clear(state);
         }
@@ -67,7 +67,7 @@ pub fn recover(
     Recovered { place, is_contradicted }
 }
 
-/// Leaves out the readings with a wide prior that do not tell where the robot is.
+/// Leaves out the measurements with a wide prior that do not tell where the robot is.
 fn hold_back(Associations { matches, refused, .. }: &mut Associations, wide: &Wide) {
     if wide.candidates.is_empty() {
         return;
@@ -83,8 +83,8 @@ fn hold_back(Associations { matches, refused, .. }: &mut Associations, wide: &Wi
     });
 }
 
-/// Relocates the robot where the gate has left out most readings for too long, and associates and gates again there.
-/// Returns whether it was lost.
+/// Relocates the robot where the gate has left out most measurements for too long, and associates and gates again
+/// there. Returns whether it was lost.
 pub fn relocate_if_lost(
     state: &mut State,
     model: &Model,
@@ -105,7 +105,7 @@ pub fn relocate_if_lost(
     is_lost
 }
 
-/// Whether the gate has left out most readings for too long, or those that it has left out agree on another place.
+/// Whether the gate has left out most measurements for too long, or those that it has left out agree on another place.
 fn is_lost(
     track_loss: Option<&mut TrackLoss>,
     state: &State,
@@ -119,16 +119,16 @@ fn is_lost(
     track_loss.is_some_and(|track_loss| track_loss.reached(input.stamp, passed, gated, agreement))
 }
 
-/// How many readings of known features one motion of the robot explains.
+/// How many measurements of known landmarks one motion of the robot explains.
 fn agreement(state: &State, model: &Model, evidence: Evidence<'_>) -> Option<Agreement> {
     let motion = most_likely_displacement(state, model, evidence)?;
     let agreeing = agreeing(state, (&model.sensors, &model.gate), known(state, model, evidence), &motion);
     Some(Agreement { agreeing, all: known(state, model, evidence).count() })
 }
 
-/// Relocates a lost robot: moves it to where the cloud fits the map best, and increases the uncertainty of this motion
-/// until most readings pass the gate. An uncertainty this large makes the estimate independent of the new start; the
-/// new start makes the update nearly linear.
+/// Relocates a lost robot: moves it to where the scan fits the map best, and increases the uncertainty of this motion
+/// until most measurements pass the gate. An uncertainty this large makes the estimate independent of the new start;
+/// the new start makes the update nearly linear.
 fn relocate(
     state: &mut State,
     model: &Model,
@@ -155,13 +155,13 @@ fn relocate(
     rows.note_noise(state, &whole, &filter);
 }
 
-/// The motion of the robot that best explains the readings of features in the map.
+/// The motion of the robot that best explains the measurements of landmarks in the map.
 fn most_likely_displacement(state: &State, model: &Model, evidence: Evidence<'_>) -> Option<Se2> {
     let known = known(state, model, evidence).map(|(i, checked)| (state.in_robot(i), checked));
     displacement((&model.sensors, &state.mounts), &known.collect::<Vec<_>>()).map(|fit| fit.motion)
 }
 
-/// The readings that name a feature of the map, with its index.
+/// The measurements that name a landmark of the map, with its index.
 fn known<'a>(
     state: &'a State,
     model: &'a Model,

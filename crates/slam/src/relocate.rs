@@ -1,4 +1,4 @@
-//! Relocation: the rigid motion of the robot that makes most readings agree with the map.
+//! Relocation: the rigid motion of the robot that makes most measurements agree with the map.
 
 use crate::checked::CheckedMeasurement;
 use crate::ekf::mahalanobis::mahalanobis_squared;
@@ -17,7 +17,7 @@ const HEADINGS: usize = 12;
 /// Gauss–Newton steps from each initial heading.
 const STEPS: usize = 15;
 
-/// Readings beyond this many standard deviations lose weight (Cauchy): some features may have been moved, too.
+/// Measurements beyond this many standard deviations lose weight (Cauchy): some landmarks may have been moved, too.
 const SCALE: f64 = 3.0;
 
 /// Another minimum whose cost is higher by less than this, 3² = 9, is as good an explanation.
@@ -26,20 +26,20 @@ const CANDIDATE: f64 = 9.0;
 /// Two motions are different ones if they are this many standard deviations apart.
 const APART: f64 = 10.0;
 
-/// Where the robot is, as readings say.
+/// Where the robot is, as measurements say.
 #[derive(Clone, Copy, Debug)]
 pub struct Fit {
     /// The motion of the base, in its estimated frame.
     pub motion: Se2,
     /// The information about it, of ν where X ← X Exp(ν).
     pub information: Matrix3<f64>,
-    /// Whether no other motion explains the readings nearly as well.
+    /// Whether no other motion explains the measurements nearly as well.
     pub is_unique: bool,
 }
 
-/// The motion of the base, in its estimated frame, that best explains readings of features at `z`: it minimizes Σ c²
-/// ln(1 + d²/c²) over their Mahalanobis distances d, and takes the features as known. `None` for fewer than two
-/// readings.
+/// The motion of the base, in its estimated frame, that best explains measurements of landmarks at `z`: it minimizes Σ
+/// c² ln(1 + d²/c²) over their Mahalanobis distances d, and takes the landmarks as known. `None` for fewer than two
+/// measurements.
 pub fn displacement(
     sensors: (&Sensors, &[Mount]),
     checked_measurements: &[(Vector2<f64>, CheckedMeasurement)],
@@ -58,7 +58,7 @@ pub fn displacement(
     Some(Fit { motion: *motion, information: best.matrix, is_unique })
 }
 
-/// How many of the readings pass the gate of their feature for a base that has moved by `motion`.
+/// How many of the measurements pass the gate of their landmark for a base that has moved by `motion`.
 pub fn agreeing(
     state: &State,
     (sensors, gate): (&Sensors, &Gate),
@@ -116,7 +116,7 @@ fn information(noise: &Matrix3<f64>, dim: usize) -> Option<Matrix3<f64>> {
     }
 }
 
-/// With X ← X Exp(ν), a feature is seen at z⁺ = Exp(ν)⁻¹z, ∂z⁺/∂ν = −[I, J z⁺].
+/// With X ← X Exp(ν), a landmark is seen at z⁺ = Exp(ν)⁻¹z, ∂z⁺/∂ν = −[I, J z⁺].
 fn linearize(
     sensors: (&Sensors, &[Mount]),
     checked_measurements: &[(Vector2<f64>, CheckedMeasurement)],

@@ -8,7 +8,7 @@ use lienav_lie::{Se2, rotation, v_matrix};
 use nalgebra::{Matrix2, Vector2, Vector3};
 
 /// Applies the correction δ. `rigid`, as long as δ, is the part of it that corrects the noise of the last motion; it
-/// is zero if the filter does not split corrections. With charts, the covariance of the features is transported to the
+/// is zero if the filter does not split corrections. With charts, the covariance of the landmarks is transported to the
 /// new estimate: it is constant in the coordinates in which the correction is an addition.
 pub fn retract(state: &mut State, delta: &[f64], rigid: &[f64], errors: Errors, blocks: &mut Vec<Matrix2<f64>>) {
     state.correct_calibration(&delta[POSE..]);
@@ -66,9 +66,9 @@ fn group(state: &mut State, delta: &[f64]) {
 }
 
 /// The error of an invariant filter is a product, χ_true = Exp(old)Exp(ν)χ̂: the error before the last motion, and the
-/// noise ν of that motion, which moved the robot and left the features where they are in the map. Each factor is
+/// noise ν of that motion, which moved the robot and left the landmarks where they are in the map. Each factor is
 /// corrected where it arose. First, the rest of e_i without ν is applied in the chart of z_i = X⁻¹p_i. Second, the
-/// robot moves among the features, X ← Exp(ν)X. Third, robot and features move together, X ← Exp(ξ − ν)X. Features
+/// robot moves among the landmarks, X ← Exp(ν)X. Third, robot and landmarks move together, X ← Exp(ξ − ν)X. Landmarks
 /// that have been out of view follow the exponential of the group, p_i ← R(ξ_θ − ν_θ)p_i + V(ξ_θ − ν_θ)(ξ_p − ν_p +
 /// e_i), and their errors do not change.
 ///
@@ -101,7 +101,7 @@ fn in_charts(state: &mut State, delta: &[f64], rigid: &[f64], charts: Charts, bl
     state.covariance.transport(blocks);
 }
 
-/// Where a feature at `p` is after the correction e, made in a chart centred at `origin`, and ∂p⁺/∂e; all in the map.
+/// Where a landmark at `p` is after the correction e, made in a chart centred at `origin`, and ∂p⁺/∂e; all in the map.
 /// The orientation of the chart does not matter.
 pub fn place(origin: &Vector2<f64>, p: &Vector2<f64>, e: &Vector2<f64>, chart: Chart) -> (Vector2<f64>, Matrix2<f64>) {
     let (z, derivative) = chart.retract(&(p - origin), e);

@@ -51,7 +51,7 @@ impl Sensor {
         Self { measurement: Arc::new(OfPose::new(measurement)), mount }
     }
 
-    /// How many numbers a reading has.
+    /// How many numbers a measurement has.
     pub fn dim(&self) -> usize {
         self.measurement.components().len()
     }
@@ -67,7 +67,7 @@ impl Sensor {
         self.measurement.simulate(robot, &self.mount, landmarks)
     }
 
-    /// The covariance of a reading that states none, in the upper left corner.
+    /// The covariance of a measurement that states none, in the upper left corner.
     pub fn noise(&self) -> Matrix3<f64> {
         self.measurement.noise()
     }
@@ -103,16 +103,16 @@ impl SensorSet {
     }
 }
 
-/// All sensors of a robot: those of [`MeasurementKind`], then those that were added. The state has a [`Mount`] for each,
-/// which says where it is, as calibrated.
+/// All sensors of a robot: those of [`MeasurementKind`], then those that were added. The state has a [`Mount`] for
+/// each, which says where it is, as calibrated.
 #[derive(Clone, Debug)]
 pub struct Sensors {
     all: Vec<(Arc<dyn Erased>, Se2)>,
-    /// The correlation time of the errors of readings of one landmark, s; 0 for independent errors.
+    /// The correlation time of the errors of measurements of one landmark, s; 0 for independent errors.
     correlation_s: f64,
     /// How long and how far the errors of each sensor last, where that is learned.
     time_correlated: Vec<TimeCorrelatedNoise>,
-    /// How many landmarks have their lasting errors in the state.
+    /// How many landmarks have their time-correlated errors in the state.
     slots: usize,
     /// Factors for the standard deviations of each sensor's numbers, where they are learned.
     scales: Vec<Vector3<f64>>,
@@ -150,7 +150,7 @@ impl Sensors {
         self.all.len()
     }
 
-    /// Multiplies the variances of all readings from now on by what was learned of their noise: for each sensor the
+    /// Multiplies the variances of all measurements from now on by what was learned of their noise: for each sensor the
     /// factors of its variances, and its time-correlated part.
     pub fn set_noise(&mut self, noise: impl Fn(usize) -> (Vector3<f64>, TimeCorrelatedNoise)) {
         self.scales.clear();
@@ -161,18 +161,18 @@ impl Sensors {
         }
     }
 
-    /// Lasting errors of so many landmarks are to be in the state.
+    /// Time-correlated errors of so many landmarks are to be in the state.
     pub fn keep_time_correlated(mut self, slots: usize) -> Self {
         self.slots = slots;
         self
     }
 
-    /// How many landmarks have their lasting errors in the state.
+    /// How many landmarks have their time-correlated errors in the state.
     pub fn slots(&self) -> usize {
         self.slots
     }
 
-    /// What is known of the lasting errors of a sensor.
+    /// What is known of the time-correlated errors of a sensor.
     pub fn time_correlated(&self, sensor: u8) -> TimeCorrelatedNoise {
         self.time_correlated
             .get(usize::from(sensor))
@@ -204,7 +204,7 @@ impl Sensors {
         mounts.extend(self.all.iter().map(|(_, mount)| Mount::new(*mount, calibration)));
     }
 
-    /// Checks an observation.
+    /// Checks a measurement.
     ///
     /// # Errors
     /// Why it cannot be used: a number that is not finite, a covariance that is not positive semidefinite, numbers
@@ -220,11 +220,12 @@ impl Sensors {
         Ok(CheckedMeasurement { sensor: index as u8, id, value, covariance, label, height_m })
     }
 
-    /// The factor for the covariance of a reading if the last reading of the same feature was `since` seconds ago.
+    /// The factor for the covariance of a measurement if the last measurement of the same landmark was `since` seconds
+    /// ago.
     ///
-    /// Errors with a correlation of ρ = exp(−Δt/T) from one reading to the next tell exactly as much about what they
-    /// have in common as one reading with their variance σ², and for each that follows an independent one with σ²(1 +
-    /// ρ)/(1 − ρ) = σ² coth(Δt/2T).
+    /// Errors with a correlation of ρ = exp(−Δt/T) from one measurement to the next tell exactly as much about what
+    /// they have in common as one measurement with their variance σ², and for each that follows an independent one with
+    /// σ²(1 + ρ)/(1 − ρ) = σ² coth(Δt/2T).
     pub fn repetition(&self, checked: &CheckedMeasurement, since: f64) -> f64 {
         let time_correlated = self
             .time_correlated
@@ -233,7 +234,7 @@ impl Sensors {
         if time_correlated <= 0.0 { 1.0 } else { 1.0 / (0.5 * since.max(1e-3) / time_correlated).tanh() }
     }
 
-    /// Whether there is the sensor of this reading.
+    /// Whether there is the sensor of this measurement.
     pub fn has(&self, checked: &CheckedMeasurement) -> bool {
         checked.index() < self.all.len()
     }
@@ -243,23 +244,24 @@ impl Sensors {
         self.all.get(kind.index()).is_some_and(|(measurement, _)| measurement.is_of_pose())
     }
 
-    /// Whether a reading is of the pose, and not of a landmark.
+    /// Whether a measurement is of the pose, and not of a landmark.
     pub fn is_of_pose(&self, checked: &CheckedMeasurement) -> bool {
         self.of(checked).is_of_pose()
     }
 
-    /// Whether a reading is of the pose in the world, and not in the map.
+    /// Whether a measurement is of the pose in the world, and not in the map.
     pub fn is_of_world(&self, checked: &CheckedMeasurement) -> bool {
         self.of(checked).is_of_world()
     }
 
-    /// How many numbers a reading has.
+    /// How many numbers a measurement has.
     pub fn dim(&self, checked: &CheckedMeasurement) -> usize {
         self.of(checked).components().len()
     }
 
-    /// What this reading should have been for a landmark estimated at `z`, with Jacobian and noise at `linearized_at`;
-    /// both in the base frame. `None` where the model has no derivative: a landmark on top of the sensor.
+    /// What this measurement should have been for a landmark estimated at `z`, with Jacobian and noise at
+    /// `linearized_at`; both in the base frame. `None` where the model has no derivative: a landmark on top of the
+    /// sensor.
     pub fn expect(
         &self,
         mounts: &[Mount],
@@ -270,7 +272,7 @@ impl Sensors {
         self.of(checked).expect_landmark(&mounts[checked.index()], checked, z, linearized_at)
     }
 
-    /// What a reading of the pose should have been for a base at `pose`, with the Jacobian at `linearized_at`.
+    /// What a measurement of the pose should have been for a base at `pose`, with the Jacobian at `linearized_at`.
     pub fn expect_pose(
         &self,
         mounts: &[Mount],
@@ -281,19 +283,19 @@ impl Sensors {
         self.of(checked).expect_pose(&mounts[checked.index()], checked, pose, linearized_at)
     }
 
-    /// Where a reading puts a new landmark, in the base frame, and the covariance of that. `None` where it puts it
+    /// Where a measurement puts a new landmark, in the base frame, and the covariance of that. `None` where it puts it
     /// nowhere: lines of sight that do not meet within the sensor's range, a measurement that does not say.
     pub fn place(&self, mounts: &[Mount], checked: &CheckedMeasurement) -> Option<(Vector2<f64>, Matrix2<f64>)> {
         self.of(checked).place(&mounts[checked.index()], checked)
     }
 
-    /// Where the landmark of a reading may be, in the base frame, and the covariance of each of these places; empty where
-    /// one reading determines it, or no number of them does.
+    /// Where the landmark of a measurement may be, in the base frame, and the covariance of each of these places; empty
+    /// where one measurement determines it, or no number of them does.
     pub fn hypotheses(&self, mounts: &[Mount], checked: &CheckedMeasurement) -> Vec<(Vector2<f64>, Matrix2<f64>)> {
         self.of(checked).hypotheses(&mounts[checked.index()], checked)
     }
 
-    /// The probability that a reading is as its noise says, from its residual and the covariance of that.
+    /// The probability that a measurement is as its noise says, from its residual and the covariance of that.
     pub fn trust(&self, checked: &CheckedMeasurement, residual: &Vector3<f64>, covariance: &Matrix3<f64>) -> f64 {
         self.of(checked).trust(residual, covariance)
     }
@@ -304,7 +306,7 @@ impl Sensors {
         !matches!(self.of(checked).components(), [Component::Range]) || mount.is_off_centre()
     }
 
-    /// The same of a reading of one number.
+    /// The same of a measurement of one number.
     pub fn trust_of_one(&self, checked: &CheckedMeasurement, residual: f64, variance: f64) -> f64 {
         let mut covariance = Matrix3::zeros();
         covariance[(0, 0)] = variance;
@@ -329,7 +331,7 @@ impl Sensors {
         Some(-by_landmark.try_inverse()? * of_sensor)
     }
 
-    /// Readings come from [`Sensors::read`], and sensors never go away.
+    /// Measurements come from [`Sensors::read`], and sensors never go away.
     fn of(&self, checked: &CheckedMeasurement) -> &dyn Erased {
         &*self.all[checked.index()].0
     }

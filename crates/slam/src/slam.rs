@@ -80,7 +80,7 @@ const OTHER_MAP: &str = "with parameter 'map.local_features', map.mode does not 
 /// input gives the same estimates to the last bit.
 ///
 /// ```
-/// use lienav_slam::{Config, FeatureKind, Observation, Odometry, Slam, Stamp};
+/// use lienav_slam::{Config, FeatureKind, Measurement, Odometry, Slam, Stamp};
 /// use nalgebra::Vector2;
 ///
 /// let mut slam = Slam::new(Config::default())?;
@@ -88,8 +88,8 @@ const OTHER_MAP: &str = "with parameter 'map.local_features', map.mode does not 
 ///     let stamp = Stamp::from_nanos(100_000_000 * k);
 ///     slam.odometry(&Odometry { stamp, velocity: Vector2::new(1.0, 0.0), yaw_rate: 0.0, covariance: None })?;
 ///     let range = 5.0 - stamp.secs();
-///     let seen = Observation::new(Some(7), [range, 0.0]);
-///     slam.features(stamp, FeatureKind::RangeBearing, &[seen])?;
+///     let seen = Measurement::new(Some(7), [range, 0.0]);
+///     slam.landmarks(stamp, FeatureKind::RangeBearing, &[seen])?;
 ///     while let Some(step) = slam.poll() {
 ///         println!("{} {:?}", step.estimate.stamp, step.estimate.pose);
 ///     }
@@ -107,7 +107,7 @@ pub struct Slam {
     time: Option<Stamp>,
     /// Stamp of the last step.
     last_step: Option<Stamp>,
-    /// Whose clouds were in it.
+    /// Whose scans were in it.
     last_sensors: SensorSet,
     /// Which odometry belongs to the clock in force.
     guard: ClockGuard,
@@ -137,15 +137,15 @@ pub struct Slam {
     gaussian_sum: Option<Box<GaussianSum>>,
     /// The map that is searched in where one is made in parts, and what was found.
     search_in_parts: SearchInParts,
-    /// Since when most readings without identity are of nothing in the known map.
+    /// Since when most measurements without identity are of nothing in the known map.
     unmatched_since: Option<Stamp>,
     /// Kept where somebody asks for it.
     pub(super) trace: Option<Trace>,
-    /// For clouds that come too late.
+    /// For scans that come too late.
     rollback: Rollback,
-    /// For clouds that taught what the noise is.
+    /// For scans that taught what the noise is.
     refilter: Refilter,
-    /// Readings of the pose in the map that the last step has brought, in a map in parts.
+    /// Measurements of the pose in the map that the last step has brought, in a map in parts.
     outside: Vec<CheckedMeasurement>,
     /// For loops that turn out wrong.
     undo_loop: UndoLoop,
@@ -178,8 +178,8 @@ impl Slam {
         Self::of_submaps(filter, config)
     }
 
-    /// The same for a map in parts, `map.local_features`: the filter has the open part and begins in its frame. Its poses
-    /// are those in the map where `lienav-submaps` joins them with the closed parts, and nowhere else.
+    /// The same for a map in parts, `map.local_features`: the filter has the open part and begins in its frame. Its
+    /// poses are those in the map where `lienav-submaps` joins them with the closed parts, and nowhere else.
     ///
     /// # Errors
     /// As [`Slam::with_filter`].
@@ -224,7 +224,7 @@ impl Slam {
         })
     }
 
-    /// Adds a sensor. Its observations are given to [`Slam::landmarks`] with the kind that this gives back.
+    /// Adds a sensor. Its measurements are given to [`Slam::landmarks`] with the kind that this gives back.
     ///
     /// # Errors
     /// There are 253 sensors already.
@@ -254,8 +254,8 @@ impl Slam {
         Ok(())
     }
 
-    /// Where a sensor sits in the base frame, as configured, added or placed, without what is calibrated; `None` if there
-    /// is none of this kind.
+    /// Where a sensor sits in the base frame, as configured, added or placed, without what is calibrated; `None` if
+    /// there is none of this kind.
     pub fn mount(&self, kind: MeasurementKind) -> Option<Se2> {
         self.estimator.model.sensors.nominal(kind)
     }
@@ -311,10 +311,10 @@ impl Slam {
         self.count(outcome)
     }
 
-    /// Takes in a cloud of features. It waits until odometry of its stamp or a later one is there.
+    /// Takes in a scan of landmarks. It waits until odometry of its stamp or a later one is there.
     ///
     /// # Errors
-    /// Why the cloud was not used; already counted. Single observations that are left out are counted in the step.
+    /// Why the scan was not used; already counted. Single measurements that are left out are counted in the step.
     pub fn features(
         &mut self,
         stamp: Stamp,
@@ -403,13 +403,13 @@ impl Slam {
         self.forget_search();
     }
 
-    /// Tells the filter the current time, so that features wait for missing odometry no longer than
+    /// Tells the filter the current time, so that landmarks wait for missing odometry no longer than
     /// `timing.reorder_window_s`. Optional: without it, later input releases them.
     pub fn now(&mut self, stamp: Stamp) {
         self.inbox.set_clock(stamp);
     }
 
-    /// The input has ended: features that still wait for odometry are released.
+    /// The input has ended: landmarks that still wait for odometry are released.
     pub fn finish(&mut self) {
         if let Some(held) = self.early.take_held() {
             let outcome = self.use_odometry(&held);
@@ -455,8 +455,8 @@ impl Slam {
         predicted.filter(|predicted| valid_covariance(&predicted.covariance).is_some())
     }
 
-    /// The features of the map, with covariances in the map frame, as of the last step; of a known map, those that are in
-    /// the filter at this time.
+    /// The landmarks of the map, with covariances in the map frame, as of the last step; of a known map, those that are
+    /// in the filter at this time.
     pub fn landmarks(&self) -> impl Iterator<Item = Landmark> + '_ {
         let state = &self.estimator.state;
         let landmarks = state.landmarks.iter().enumerate();
@@ -468,7 +468,7 @@ impl Slam {
         self.estimator.tally()
     }
 
-    /// How many hypotheses there are of where the robot is: more than one while readings without identity may be of
+    /// How many hypotheses there are of where the robot is: more than one while measurements without identity may be of
     /// several landmarks of a frozen map. Estimates are the mean and the covariance of all.
     pub fn hypotheses(&self) -> usize {
         1 + self.estimator.other_hypotheses()
@@ -494,7 +494,7 @@ impl Slam {
         &self.counts
     }
 
-    /// How often the robot was relocated because the gate had left out most observations for longer than
+    /// How often the robot was relocated because the gate had left out most measurements for longer than
     /// `gate.starvation_limit_s`.
     pub fn gate_openings(&self) -> u64 {
         self.estimator.relocations()

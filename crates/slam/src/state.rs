@@ -1,4 +1,4 @@
-//! The state of a filter: pose, calibration, features, and their joint covariance.
+//! The state of a filter: pose, calibration, landmarks, and their joint covariance.
 
 pub mod offsets;
 pub mod places;
@@ -28,7 +28,7 @@ use lienav_lie::{Se2, skew};
 use nalgebra::{Matrix1, Matrix2, Matrix2x3, Matrix3, Vector2};
 use serde::{Deserialize, Serialize};
 
-/// A feature in the state.
+/// A landmark in the state.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct StateLandmark {
     /// Its identity.
@@ -38,22 +38,22 @@ pub struct StateLandmark {
     /// The first estimate of `x`, where first-estimate linearization takes place; with observability-constrained
     /// linearization, that estimate as [`propagate`](super::propagate::propagate) has moved it.
     pub first: Vector2<f64>,
-    /// The position of the robot in the map when it first saw the feature, m; it moves with the map. Only charts that
+    /// The position of the robot in the map when it first saw the landmark, m; it moves with the map. Only charts that
     /// are centred there use it.
     pub anchor: Vector2<f64>,
-    /// Whether its range was uncertain by more than a twentieth after the first reading.
+    /// Whether its range was uncertain by more than a twentieth after the first measurement.
     pub is_vague: bool,
     /// When it was last used in an update.
     pub last_seen: Stamp,
-    /// How many observations went into it.
+    /// How many measurements went into it.
     #[serde(rename = "observations")]
     pub measurements: u32,
-    /// When a cloud last had a reading that may be of it; only features of a known map have that.
+    /// When a scan last had a measurement that may be of it; only landmarks of a known map have that.
     pub wanted: Stamp,
-    /// Whether it has been out of view since it was added, or was measured with a height. Its uncertainty then comes from
-    /// the motion of the robot, or from roll and pitch, rather than from its range, and corrections use no chart.
+    /// Whether it has been out of view since it was added, or was measured with a height. Its uncertainty then comes
+    /// from the motion of the robot, or from roll and pitch, rather than from its range, and corrections use no chart.
     pub is_mapped: bool,
-    /// Whether it is a point of a viewpoint, and no landmark.
+    /// Whether it is a point of a anchor pose, and no landmark.
     #[serde(default)]
     #[serde(rename = "is_viewpoint")]
     pub is_anchor_point: bool,
@@ -62,7 +62,7 @@ pub struct StateLandmark {
     #[serde(skip)]
     #[serde(rename = "is_begun")]
     pub is_inherited: bool,
-    /// How many readings in a row its gate has left out.
+    /// How many measurements in a row its gate has left out.
     #[serde(default)]
     #[serde(rename = "misfits")]
     pub outliers: u8,
@@ -86,21 +86,21 @@ impl StateLandmark {
         }
     }
 
-    /// Whether its readings are linearized again where later clouds place it: its range was vague when it was new, and
-    /// it has not been out of view since.
+    /// Whether its measurements are linearized again where later scans place it: its range was vague when it was new,
+    /// and it has not been out of view since.
     pub fn is_relinearized(&self) -> bool {
         self.is_vague && !self.is_mapped
     }
 }
 
-/// Pose, calibration, features and joint covariance. Errors are additive, (δp, δθ, δc, δx_1 … δx_N), except in
+/// Pose, calibration, landmarks and joint covariance. Errors are additive, (δp, δθ, δc, δx_1 … δx_N), except in
 /// invariant coordinates, where they are (ξ, δc, e_1 … e_N), X_true = Exp(ξ)X̂, e_i = R(θ)δz_i.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct State {
-    /// What the features' coordinates are.
+    /// What the landmarks' coordinates are.
     pub coordinates: Coordinates,
-    /// Whether features are landmarks of a map that no reading corrects. Their errors are then δp_i, those of their
-    /// places in the map, in invariant coordinates, too; robot coordinates do not have frozen features.
+    /// Whether landmarks are landmarks of a map that no measurement corrects. Their errors are then δp_i, those of
+    /// their places in the map, in invariant coordinates, too; robot coordinates do not have frozen landmarks.
     pub is_frozen: bool,
     /// Pose of the base in the map.
     pub pose: Se2,
@@ -108,18 +108,18 @@ pub struct State {
     pub predicted: Se2,
     /// The estimated calibration of odometry and sensor.
     pub calibration: Calibration,
-    /// The lasting errors of the readings of the last landmarks.
+    /// The time-correlated errors of the measurements of the last landmarks.
     #[serde(default)]
     pub offsets: Offsets,
     /// The mounts and biases of the sensors, as calibrated.
     #[serde(skip)]
     pub mounts: Vec<Mount>,
-    /// The features, in no particular order.
+    /// The landmarks, in no particular order.
     #[serde(rename = "features")]
     pub landmarks: Vec<StateLandmark>,
-    /// The joint covariance of pose, calibration and features, in this order.
+    /// The joint covariance of pose, calibration and landmarks, in this order.
     pub covariance: Covariance,
-    /// Landmarks whose readings do not tell yet where they are.
+    /// Landmarks whose measurements do not tell yet where they are.
     #[serde(default)]
     pub waiting: Vec<Waiting>,
     /// Where the base was when they were read.
@@ -130,8 +130,8 @@ pub struct State {
     #[serde(default)]
     #[serde(rename = "marks")]
     pub pose_clones: Vec<PoseClone>,
-    /// What is known of where the map lies in the world, while that is too little; `None` when the map is tied to it, or
-    /// is in its frame.
+    /// What is known of where the map lies in the world, while that is too little; `None` when the map is tied to it,
+    /// or is in its frame.
     #[serde(default)]
     #[serde(rename = "tie")]
     pub georeference: Option<Untied>,
@@ -146,11 +146,11 @@ pub struct State {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Damage(pub &'static str);
 
-/// Identities that the filter gives to features that come without one start here.
+/// Identities that the filter gives to landmarks that come without one start here.
 pub const FIRST_OWN_ID: u32 = 0x8000_0000;
 
 impl State {
-    /// A pose and no features, with room for `capacity` of them.
+    /// A pose and no landmarks, with room for `capacity` of them.
     pub fn new(
         coordinates: Coordinates,
         (pose, covariance): (Se2, &Matrix3<f64>),
@@ -244,7 +244,7 @@ impl State {
         Ok(())
     }
 
-    /// Adds a correction of the calibration and of the lasting errors of readings.
+    /// Adds a correction of the calibration and of the time-correlated errors of measurements.
     pub fn correct_calibration(&mut self, delta: &[f64]) {
         self.calibration.correct(delta);
         self.offsets.correct(&delta[self.calibration.active().len()..]);
@@ -257,7 +257,7 @@ impl State {
         self.mounts.iter_mut().for_each(|mount| mount.calibrate(&self.calibration));
     }
 
-    /// The lasting error of positions in the world fades for this long, s, and a fresh one comes up.
+    /// The time-correlated error of positions in the world fades for this long, s, and a fresh one comes up.
     pub fn fade(&mut self, duration: f64) {
         let (std, time) = self.calibration.time_correlated();
         if std <= 0.0 || duration <= 0.0 {
@@ -279,7 +279,7 @@ impl State {
         }
     }
 
-    /// An identity for a feature that came without one.
+    /// An identity for a landmark that came without one.
     pub fn new_identity(&mut self) -> u32 {
         let after = |id: u32| id.wrapping_add(1).max(FIRST_OWN_ID);
         while self.find(self.next_id).is_some() {
@@ -290,7 +290,7 @@ impl State {
         id
     }
 
-    /// The identity that would be given next, if no feature has it.
+    /// The identity that would be given next, if no landmark has it.
     pub fn next_identity(&self) -> u32 {
         self.next_id
     }
@@ -308,29 +308,29 @@ impl State {
         }
     }
 
-    /// The index of a feature in [`State::landmarks`].
+    /// The index of a landmark in [`State::landmarks`].
     pub fn find(&self, id: u32) -> Option<usize> {
         self.index.get(&id).copied()
     }
 
-    /// Appends a feature with x = from_pose·(pose error) + e, Cov(e) = `own`.
+    /// Appends a landmark with x = from_pose·(pose error) + e, Cov(e) = `own`.
     pub fn append(&mut self, landmark: StateLandmark, from_pose: &Matrix2x3<f64>, own: &Matrix2<f64>) {
         self.covariance.append(from_pose, own);
         self.index.insert(landmark.id, self.landmarks.len());
         self.landmarks.push(landmark);
     }
 
-    /// Whether some features are points of viewpoints or marks.
+    /// Whether some landmarks are points of anchor poses or marks.
     pub fn has_points(&self) -> bool {
         !self.anchor_poses.is_empty() || !self.pose_clones.is_empty()
     }
 
-    /// Whether the feature with this identity is a point of a viewpoint or mark, and no landmark.
+    /// Whether the landmark with this identity is a point of a anchor pose or mark, and no landmark.
     pub fn is_anchor_point(&self, id: u32) -> bool {
         self.has_points() && self.find(id).is_some_and(|i| self.landmarks[i].is_anchor_point)
     }
 
-    /// How many features are points of viewpoints.
+    /// How many landmarks are points of anchor poses.
     pub fn points(&self) -> usize {
         if !self.has_points() {
             return 0;
@@ -343,7 +343,7 @@ impl State {
         self.waiting.iter().any(|waiting| waiting.id == id)
     }
 
-    /// Drops feature `i`; the last one takes its place.
+    /// Drops landmark `i`; the last one takes its place.
     pub fn swap_remove(&mut self, i: usize) {
         self.covariance.swap_remove(i);
         let gone = self.landmarks.swap_remove(i);
@@ -353,7 +353,7 @@ impl State {
         }
     }
 
-    /// Position of feature `i` in the robot frame, z = R(θ)ᵀ(p_i − p) (Shen 2019, eq. (5.4)).
+    /// Position of landmark `i` in the robot frame, z = R(θ)ᵀ(p_i − p) (Shen 2019, eq. (5.4)).
     pub fn in_robot(&self, i: usize) -> Vector2<f64> {
         match self.coordinates {
             Coordinates::World | Coordinates::Invariant => self.pose.transform_back(&self.landmarks[i].x),
@@ -361,7 +361,7 @@ impl State {
         }
     }
 
-    /// Covariance of feature `i` in the robot frame, of δz.
+    /// Covariance of landmark `i` in the robot frame, of δz.
     pub fn relative_covariance(&self, i: usize) -> Matrix2<f64> {
         let own = self.covariance.landmark_block(i, i);
         let back = self.pose.rotation().transpose();
@@ -405,8 +405,8 @@ impl State {
         }
     }
 
-    /// Whether the covariances of the pose and of each feature, and the variances of all other rows, are valid. It does
-    /// not look at what rows have in common beyond that.
+    /// Whether the covariances of the pose and of each landmark, and the variances of all other rows, are valid. It
+    /// does not look at what rows have in common beyond that.
     pub fn is_valid(&self) -> bool {
         let p = &self.covariance;
         valid_covariance(&self.pose_covariance()).is_some()
@@ -446,12 +446,12 @@ impl State {
         (pose, covariance)
     }
 
-    /// How many rows an update corrects: those of frozen features it does not.
+    /// How many rows an update corrects: those of frozen landmarks it does not.
     pub fn open_rows(&self) -> usize {
         if self.is_frozen { self.covariance.row_of(0) } else { self.covariance.dim() }
     }
 
-    /// Sets the pose, and moves the map with it: the estimate of the features relative to the robot stays, and the
+    /// Sets the pose, and moves the map with it: the estimate of the landmarks relative to the robot stays, and the
     /// estimate of the pose is replaced.
     pub fn set_pose(&mut self, pose: Se2, covariance: &Matrix3<f64>) {
         match self.coordinates {
@@ -486,7 +486,7 @@ impl State {
         self.predicted = pose;
     }
 
-    /// Removes all features, sets the pose, and restores the prior of the calibration.
+    /// Removes all landmarks, sets the pose, and restores the prior of the calibration.
     pub fn reset(&mut self, pose: Se2, covariance: &Matrix3<f64>, config: &CalibrationConfig) {
         self.landmarks.clear();
         self.waiting.clear();
@@ -508,7 +508,7 @@ impl State {
     }
 }
 
-/// The map is tied to the world by the first readings from there, where that is to be estimated.
+/// The map is tied to the world by the first measurements from there, where that is to be estimated.
 fn untied(config: &CalibrationConfig) -> Option<Untied> {
     (config.world.frame == WorldFrame::Estimated).then(Untied::default)
 }

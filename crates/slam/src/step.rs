@@ -27,7 +27,7 @@ use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
 use nalgebra::Vector2;
 
-/// A feature that was not seen for this long counts as mapped, s: longer than one feature hides another, shorter than
+/// A landmark that was not seen for this long counts as mapped, s: longer than one landmark hides another, shorter than
 /// a robot needs to come back.
 const MAPPED_AFTER_S: f64 = 3.0;
 
@@ -38,19 +38,19 @@ pub struct Outcome {
     pub nis: f64,
     /// Its degrees of freedom.
     pub dof: usize,
-    /// Observations used for the update.
+    /// Measurements used for the update.
     pub accepted: usize,
-    /// Observations that became features.
+    /// Measurements that became landmarks.
     pub added: usize,
-    /// Observations left out, by reason.
+    /// Measurements left out, by reason.
     pub refused: Counts,
-    /// Whether readings without identity had to be searched for, because they were not clear one by one.
+    /// Whether measurements without identity had to be searched for, because they were not clear one by one.
     pub is_searched: bool,
-    /// The motion from the state before the step to the cloud, as estimated after the cloud.
+    /// The motion from the state before the step to the scan, as estimated after the scan.
     pub moved: Se2,
     /// Whether the robot was found elsewhere than odometry has it.
     pub is_displaced: bool,
-    /// Landmarks that are not where the map has them, and begin anew.
+    /// Landmarks that are not where the map has them, and are reinitialized.
     pub reinitialized: u64,
     /// Whether the update found the covariance of the state not positive semidefinite, and was left out.
     pub is_indefinite: bool,
@@ -66,27 +66,27 @@ pub struct StepBuffers {
     pub rows: Rows,
     rests: Vec<Vector2<f64>>,
     workspace: Workspace,
-    /// What the readings of the last cloud were associated with.
+    /// What the measurements of the last scan were associated with.
     pub measurements: Vec<Associated>,
     /// What those of the next one were taken for before.
     pub names: Names,
 }
 
 impl StepBuffers {
-    /// Readings of the last cloud that were left out, and features that each of them may be of.
+    /// Measurements of the last scan that were left out, and landmarks that each of them may be of.
     pub fn ambiguous(&self) -> &[Ambiguity] {
         self.associations.ambiguous()
     }
 
-    /// The readings of the last update, and the pivots of the factor of their joint covariance.
+    /// The measurements of the last update, and the pivots of the factor of their joint covariance.
     pub fn last_update(&self) -> (&[Match], impl Iterator<Item = f64>) {
         let (factor, m) = (self.workspace.factor_of_innovation(), self.workspace.numbers());
         (&self.associations.matches, (0..m).map(move |k| factor[k * m + k]))
     }
 }
 
-/// Processes a cloud: propagate, associate, gate, update, augment, prune. With `track_loss`, the robot is relocated if
-/// the gate has left out most observations for too long.
+/// Processes a scan: propagate, associate, gate, update, augment, prune. With `track_loss`, the robot is relocated if
+/// the gate has left out most measurements for too long.
 ///
 /// The new state is a function of the old state, the model, the input and `track_loss`, bit for bit.
 pub fn step(
@@ -102,7 +102,7 @@ pub fn step(
     correct((state, &before), model, input, track_loss, learned, buffers)
 }
 
-/// The first half of a step: brings the state to the cloud, with the landmarks of the known map that it may have read.
+/// The first half of a step: brings the state to the scan, with the landmarks of the known map that it may have read.
 pub fn predict(state: &mut State, model: &Model, input: &Input<'_>, rows: &mut Rows) {
     state.follow_tilt(&model.tilt, input.evidence.has_heights(), input.stamp);
     propagate_to(state, model, input.motion, input.stamp, rows);
@@ -110,7 +110,7 @@ pub fn predict(state: &mut State, model: &Model, input: &Input<'_>, rows: &mut R
     activate(state, model, (input.evidence, input.stamp), rows);
 }
 
-/// Propagates the state to the pose at which the cloud at `stamp` was taken.
+/// Propagates the state to the pose at which the scan at `stamp` was taken.
 fn propagate_to(state: &mut State, model: &Model, motion: &Increment, stamp: Stamp, rows: &mut Rows) {
     rows.noise.clear();
     if *motion != Increment::none() {
@@ -202,7 +202,7 @@ fn note(
     }
 }
 
-/// Records when the features of the matches were seen, and which readings were used.
+/// Records when the landmarks of the matches were seen, and which measurements were used.
 fn note_matches(state: &mut State, matches: &[Match], stamp: Stamp, checked_measurements: &mut Vec<Associated>) {
     for m in matches {
         if let Subject::Landmark(i) = m.subject {

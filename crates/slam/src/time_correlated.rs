@@ -1,20 +1,15 @@
-//! How far and how long the errors of a landmark's readings last, learned from innovations.
+//! How far and how long the errors of a landmark's measurements last, learned from innovations.
 //!
 //! A trunk is read off its centre, and off by as much a moment later; a camera takes a tag for larger in some light.
-//! Such errors are alike from one reading of a landmark to its next, by ρ = exp(−Δt/T), and N of them tell less than N
-//! independent ones. An innovation is the error of the reading less that of the prediction. Predictions of one cloud
-//! have
-//! the error of the robot's motion in common, which a filter that is told too small a noise drags along: the
-//! innovations
-//! are therefore taken without what the motion explains, by least squares over its three numbers with a prior: a
-//! noise of
-//! four times what is stated. Without that prior, a cloud of two readings would leave next to nothing, and that would
-//! be
-//! taken for independent errors. Landmarks that are not well known yet weigh less. What is left is compared with what
-//! was
-//! left of the same landmark before: Σ e e′ / Σ ½(e² + e′²) is s·exp(−Δt/T) at the mean Δt of the pairs, where the
-//! share s
-//! of the variance lasts. Pairs of readings that follow each other and pairs that are farther apart tell s and T.
+//! Such errors are alike from one measurement of a landmark to its next, by ρ = exp(−Δt/T), and N of them tell less
+//! than N independent ones. An innovation is the error of the measurement less that of the prediction. Predictions of
+//! one scan have the error of the robot's motion in common, which a filter that is told too small a noise drags along:
+//! the innovations are therefore taken without what the motion explains, by least squares over its three numbers with a
+//! prior: a noise of four times what is stated. Without that prior, a scan of two measurements would leave next to
+//! nothing, and that would be taken for independent errors. Landmarks that are not well known yet weigh less. What is
+//! left is compared with what was left of the same landmark before: Σ e e′ / Σ ½(e² + e′²) is s·exp(−Δt/T) at the mean
+//! Δt of the pairs, where the share s of the variance lasts. Pairs of measurements that follow each other and pairs
+//! that are farther apart tell s and T.
 
 use crate::associated::Subject;
 use crate::ekf::time_correlated::{STATED_SHARE, TimeCorrelatedNoise};
@@ -28,13 +23,14 @@ use serde::{Deserialize, Serialize};
 /// The stated correlation time counts as much as so many pairs of numbers.
 const STATED_PAIRS: f64 = 40.0;
 
-/// Readings farther apart than this are no pair, s: errors that stay alike for a moment are told by the next reading.
+/// Measurements farther apart than this are no pair, s: errors that stay alike for a moment are told by the next
+/// measurement.
 const PAIR_WITHIN_S: f64 = 1.5;
 
-/// What was left of the last readings is remembered of so many landmarks.
+/// What was left of the last measurements is remembered of so many landmarks.
 const PLACES: usize = 256;
 
-/// Errors last if their correlation time is this many times the time between readings: ρ = 0.3.
+/// Errors last if their correlation time is this many times the time between measurements: ρ = 0.3.
 const LASTS: f64 = 0.83;
 
 /// The variance that the noise of a motion may have, as a multiple of the stated one.
@@ -49,7 +45,7 @@ const MAX_CORRELATION: f64 = 0.95;
 /// The longest correlation time that is believed, s: pairs are at most [`FAR_S`] apart.
 const LONGEST_S: f64 = 4.0;
 
-/// Readings of one landmark so far apart tell how long its errors last, s.
+/// Measurements of one landmark so far apart tell how long its errors last, s.
 const FAR_S: (f64, f64) = (0.6, 4.0);
 
 /// What is known of the correlation time of each sensor.
@@ -61,7 +57,7 @@ pub struct TimeCorrelation {
     last: Vec<Last>,
 }
 
-/// Pairs of readings of one landmark, fading.
+/// Pairs of measurements of one landmark, fading.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Pairs {
     /// Σ e e′.
@@ -77,7 +73,7 @@ struct Pairs {
 impl Pairs {
     fn add(&mut self, now: f64, before: f64, apart: f64) {
         let square = 0.5 * (now * now + before * before);
-        // One reading that is far off is not to decide.
+        // One measurement that is far off is not to decide.
         let weight = 1.0 / (1.0 + square / 9.0);
         self.product += weight * now * before;
         self.square += weight * square;
@@ -110,7 +106,7 @@ impl Pairs {
     }
 }
 
-/// Of one sensor: readings that follow each other, and readings farther apart.
+/// Of one sensor: measurements that follow each other, and measurements farther apart.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Sums {
     #[serde(flatten)]
@@ -119,7 +115,7 @@ struct Sums {
     far: Pairs,
 }
 
-/// What was left of the last reading of a landmark.
+/// What was left of the last measurement of a landmark.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Last {
     id: u32,
@@ -218,14 +214,14 @@ impl TimeCorrelation {
         (time, (alike * (apart / time).exp()).min(MAX_CORRELATION))
     }
 
-    /// Whether errors of a number last longer or shorter than was known `before`, so that many readings are worth less or
-    /// more by this factor, and surely: by so many standard errors of the correlation.
+    /// Whether errors of a number last longer or shorter than was known `before`, so that many measurements are worth
+    /// less or more by this factor, and surely: by so many standard errors of the correlation.
     pub fn differs(&self, before: &Self, by: f64, surely: f64) -> bool {
         self.sums.iter().enumerate().any(|(i, Sums { near, .. })| {
             let Some(apart) = near.apart() else { return false };
             let [now, then] = [self, before].map(|time_correlated| time_correlated.of_number(i / 3, i % 3));
             let alike = |(time, share): (f64, f64)| if time > 0.0 { share * (-apart / time).exp() } else { 0.0 };
-            // Of a sum of many readings, beside that of independent errors.
+            // Of a sum of many measurements, beside that of independent errors.
             let variance = |(time, share): (f64, f64)| {
                 if time > 0.0 { 1.0 - share + share / (0.5 * apart / time).tanh() } else { 1.0 }
             };
@@ -234,16 +230,15 @@ impl TimeCorrelation {
         })
     }
 
-    /// Whether the errors of a sensor stay alike from one reading to the next, more than not.
+    /// Whether the errors of a sensor stay alike from one measurement to the next, more than not.
     pub fn lasts(&self, sensor: usize) -> bool {
         let Some(apart) = self.near(sensor).apart() else { return false };
         self.correlation_s(sensor) > LASTS * apart
     }
 
-    /// Learns from the matches of a cloud at `stamp`. `rows` is the effect of the last motion's noise, `s` the
-    /// covariance
-    /// of the innovation with that of the readings as stated, lower triangle, row by row; `rests` is a buffer. What was
-    /// learned fades within `memory` clouds.
+    /// Learns from the matches of a scan at `stamp`. `rows` is the effect of the last motion's noise, `s` the
+    /// covariance of the innovation with that of the measurements as stated, lower triangle, row by row; `rests` is a
+    /// buffer. What was learned fades within `memory` scans.
     pub fn learn(
         &mut self,
         state: &State,
@@ -296,7 +291,7 @@ impl TimeCorrelation {
     }
 }
 
-/// The residuals beside the standard deviations of the readings, without the part that the most likely noise of the
+/// The residuals beside the standard deviations of the measurements, without the part that the most likely noise of the
 /// last motion explains; `rows` is its effect for unit variances.
 fn without_motion(state: &State, matches: &[Match], rows: &[[f64; 3]], rests: &mut Vec<f64>) {
     rests.clear();

@@ -15,7 +15,7 @@ pub struct Trace {
     pub(super) segments: Vec<Segment>,
 }
 
-/// One cloud, and how the robot came there.
+/// One scan, and how the robot came there.
 #[derive(Clone, Debug)]
 pub struct TracedStep {
     /// The filter's pose after the step.
@@ -26,10 +26,10 @@ pub struct TracedStep {
     pub measurements: Vec<TracedMeasurement>,
 }
 
-/// One reading with what it is of.
+/// One measurement with what it is of.
 #[derive(Clone, Copy, Debug)]
 pub struct TracedMeasurement {
-    /// The feature, by its identity, and where it is in the map after the step, m; or the pose. A feature that was
+    /// The landmark, by its identity, and where it is in the map after the step, m; or the pose. A landmark that was
     /// forgotten comes back as [`Role::First`].
     pub subject: Subject<(u32, Vector2<f64>)>,
     /// What was read.
@@ -40,12 +40,12 @@ pub struct TracedMeasurement {
     pub is_placed: bool,
 }
 
-/// A reading of the last step as a picture shows it.
+/// A measurement of the last step as a picture shows it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SeenMeasurement {
-    /// The landmark it was taken for, by its identity; `None` for a reading of the pose.
+    /// The landmark it was taken for, by its identity; `None` for a measurement of the pose.
     pub landmark: Option<u32>,
-    /// Where the reading alone puts the landmark, in the base frame, m; `None` where it does not say, as a bearing.
+    /// Where the measurement alone puts the landmark, in the base frame, m; `None` where it does not say, as a bearing.
     pub place: Option<Vector2<f64>>,
     /// Where the landmark is in the map after the step, m; `None` where it is not in the map any more.
     pub in_map: Option<Vector2<f64>>,

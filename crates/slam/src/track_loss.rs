@@ -1,13 +1,13 @@
-//! Track loss (the kidnapped robot): the limit on how long the gate may leave out most readings.
+//! Track loss (the kidnapped robot): the limit on how long the gate may leave out most measurements.
 //!
-//! If the gate leaves out nearly all readings, the readings are right and the pose is wrong: the wheels were lifted,
-//! or slipped more than their noise allows. The filter then assumes that the robot has made a motion that odometry did
-//! not measure. The map and its covariance stay. The robot is moved to where most readings fit the map, and the
-//! uncertainty of the robot relative to the map is increased, by at least the size of that motion, until most readings
-//! pass the gate. One wrong feature beside others that fit is no track loss.
+//! If the gate leaves out nearly all measurements, the measurements are right and the pose is wrong: the wheels were
+//! lifted, or slipped more than their noise allows. The filter then assumes that the robot has made a motion that
+//! odometry did not measure. The map and its covariance stay. The robot is moved to where most measurements fit the
+//! map, and the uncertainty of the robot relative to the map is increased, by at least the size of that motion, until
+//! most measurements pass the gate. One wrong landmark beside others that fit is no track loss.
 //!
-//! Readings that were left out and agree with each other need no such patience: landmarks do not all move by one rigid
-//! motion. Where one motion of the robot explains most of them, three clouds in a row are enough.
+//! Measurements that were left out and agree with each other need no such patience: landmarks do not all move by one
+//! rigid motion. Where one motion of the robot explains most of them, three scans in a row are enough.
 
 use crate::motion::Increment;
 use crate::wide_prior::{Place, Wide};
@@ -28,16 +28,17 @@ const LARGEST: f64 = 12.0;
 /// The largest standard deviation of the heading, rad: with it, the heading is unknown.
 const LARGEST_TURN: f64 = std::f64::consts::PI;
 
-/// So many clouds in a row have to agree on where the robot is.
+/// So many scans in a row have to agree on where the robot is.
 const AGREED: usize = 3;
 
-/// So many readings have to agree, and more than half of all: two landmarks leave one number to be contradicted.
+/// So many measurements have to agree, and more than half of all: two landmarks leave one number to be contradicted.
 const AGREEING: usize = 3;
 
-/// Readings are held back for so long, s. A world in which one landmark is in view at a time tells no more than that.
+/// Measurements are held back for so long, s. A world in which one landmark is in view at a time tells no more than
+/// that.
 const HELD_S: f64 = 10.0;
 
-/// How many readings of known features there are in a cloud.
+/// How many measurements of known landmarks there are in a scan.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Agreement {
     /// Those that one motion of the robot explains.
@@ -46,15 +47,15 @@ pub struct Agreement {
     pub all: usize,
 }
 
-/// How long the gate has left out most readings of known features.
+/// How long the gate has left out most measurements of known landmarks.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct TrackLoss {
     /// How long it may do so, s; 0 for ever.
     pub limit_s: f64,
     since: Option<Stamp>,
-    /// How many clouds in a row agreed on another place.
+    /// How many scans in a row agreed on another place.
     agreed: usize,
-    /// Since when readings that do not tell where the robot is are held back.
+    /// Since when measurements that do not tell where the robot is are held back.
     held_since: Option<Stamp>,
     relocations: u64,
 }
@@ -65,9 +66,9 @@ impl TrackLoss {
         Self { limit_s, since: None, agreed: 0, held_since: None, relocations: 0 }
     }
 
-    /// Takes note of a cloud in which `passed` observations of known features passed and `gated` did not, and whether
-    /// one motion explains the readings, which is asked for only if most were left out. Returns whether the robot is
-    /// to be relocated; if so, counts it and starts the time anew.
+    /// Takes note of a scan in which `passed` measurements of known landmarks passed and `gated` did not, and whether
+    /// one motion explains the measurements, which is asked for only if most were left out. Returns whether the robot
+    /// is to be relocated; if so, counts it and starts the time anew.
     pub fn reached(&mut self, stamp: Stamp, passed: usize, gated: u64, agreement: impl FnOnce() -> Agreement) -> bool {
         if gated <= passed as u64 {
             if passed > 0 {
@@ -87,19 +88,19 @@ impl TrackLoss {
         is_reached
     }
 
-    /// Whether the last cloud agreed on another place, which is not confirmed yet: what is new there is not placed.
+    /// Whether the last scan agreed on another place, which is not confirmed yet: what is new there is not placed.
     pub fn is_suspected(&self) -> bool {
         self.limit_s > 0.0 && self.agreed > 0
     }
 
-    /// Whether a track loss is suspected at `stamp`: the gate left out most measurements of an earlier scan, and no scan
-    /// since has fitted the map. The first misfit after a fit is more probably that of a moved landmark; those that follow
-    /// it without a fit in between are as probably all of one lost robot.
+    /// Whether a track loss is suspected at `stamp`: the gate left out most measurements of an earlier scan, and no
+    /// scan since has fitted the map. The first misfit after a fit is more probably that of a moved landmark; those
+    /// that follow it without a fit in between are as probably all of one lost robot.
     pub fn is_pending(&self, stamp: Stamp) -> bool {
         self.since.is_some_and(|since| since < stamp)
     }
 
-    /// Whether readings that do not tell where the robot is are left out of a cloud of `candidates` readings at
+    /// Whether measurements that do not tell where the robot is are left out of a scan of `candidates` measurements at
     /// `stamp`: always if others tell, and otherwise for [`HELD_S`] at most.
     pub fn holds_back(&mut self, stamp: Stamp, place: Place, candidates: usize, wide: &Wide) -> bool {
         if place != Place::Open {

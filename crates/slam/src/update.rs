@@ -19,13 +19,13 @@ pub struct Workspace {
     s: Vec<f64>,
     /// Residual, then L⁻¹ times it.
     y: Vec<f64>,
-    /// Columns of P: those of the pose, and two of a feature.
+    /// Columns of P: those of the pose, and two of a landmark.
     columns: Vec<f64>,
     /// P Hᵀ L⁻ᵀ L⁻¹ r.
     delta: Vec<f64>,
     /// The part of `delta` that corrects the noise of the last motion.
     rigid: Vec<f64>,
-    /// How the correction transforms the error of each feature.
+    /// How the correction transforms the error of each landmark.
     blocks: Vec<Matrix2<f64>>,
 }
 
@@ -123,7 +123,7 @@ fn begin_correction(work: &mut Workspace, moved_by: &[f64], n: usize) {
     work.delta.resize(n, 0.0);
 }
 
-/// Takes a state that was [moved](super::displaced) back to the mean of its prior: an update without a reading.
+/// Takes a state that was [moved](super::displaced) back to the mean of its prior: an update without a measurement.
 pub fn move_back(state: &mut State, moved_by: &[f64], filter: &Filter, work: &mut Workspace) {
     if moved_by.is_empty() {
         return;
@@ -135,7 +135,7 @@ pub fn move_back(state: &mut State, moved_by: &[f64], filter: &Filter, work: &mu
     retract(state, &work.delta, &work.rigid, filter.errors, &mut work.blocks);
 }
 
-/// Takes pairs of features as one: x_a − x_b = 0 without noise. Errors of landmarks in the map are all relative to the
+/// Takes pairs of landmarks as one: x_a − x_b = 0 without noise. Errors of landmarks in the map are all relative to the
 /// same frame, so that the pose has no part in it, in any coordinates. `moved_by` is how far the state is from the mean
 /// of its prior, as in [`update`].
 ///
@@ -188,7 +188,7 @@ pub fn identify(
     Ok(())
 }
 
-/// The rows of a feature in what the state was moved by.
+/// The rows of a landmark in what the state was moved by.
 fn error_of(state: &State, moved_by: &[f64], i: usize) -> Vector2<f64> {
     let row = state.covariance.row_of(i);
     moved_by.get(row..row + 2).map_or_else(Vector2::zeros, Vector2::from_column_slice)
@@ -220,7 +220,7 @@ pub struct Correction {
     pub rest_of_pose: Vector3<f64>,
 }
 
-/// Computes the correction that [`update`] would make to the pose and, in `rests`, to each matched feature, without
+/// Computes the correction that [`update`] would make to the pose and, in `rests`, to each matched landmark, without
 /// the effect of the last motion's noise. The state is not changed.
 ///
 /// # Errors

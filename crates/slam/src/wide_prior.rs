@@ -1,20 +1,20 @@
 //! A prior that is wide beside the range of the linearization: after a gap of the input, or at a start that nobody
 //! knows.
 //!
-//! An update is linearized at one estimate. If the robot may be metres and radians from there, the readings bend away
-//! from their tangents by more than their noise; the update then lands beside the landmarks that it was computed from,
-//! with the covariance of one that had met them. Three cases:
+//! An update is linearized at one estimate. If the robot may be metres and radians from there, the measurements bend
+//! away from their tangents by more than their noise; the update then lands beside the landmarks that it was computed
+//! from, with the covariance of one that had met them. Three cases:
 //!
-//! - The bend over one standard deviation of the prior is within the noise of the reading, or the readings agree with
-//!   the estimate as it is: the update is linear enough. This is every ordinary cloud, and costs it one comparison for
-//!   each reading.
-//! - The readings say where the robot is among their landmarks: the estimate moves there first, and the update is
-//!   linearized there. The rigid motions of a robot among the features are a linear space of errors, the same one
+//! - The bend over one standard deviation of the prior is within the noise of the measurement, or the measurements
+//!   agree with the estimate as it is: the update is linear enough. This is every ordinary scan, and costs it one
+//!   comparison for each measurement.
+//! - The measurements say where the robot is among their landmarks: the estimate moves there first, and the update is
+//!   linearized there. The rigid motions of a robot among the landmarks are a linear space of errors, the same one
 //!   wherever the robot is; the prior therefore stays as it is.
-//! - They do not: one landmark leaves a circle. Whatever a linear update would claim is a tangent of it. These readings
-//!   are held back until others tell.
+//! - They do not: one landmark leaves a circle. Whatever a linear update would claim is a tangent of it. These
+//!   measurements are held back until others tell.
 //!
-//! Features that the robot has come to know since move along with it. Where it is the robot whose place in the map is
+//! Landmarks that the robot has come to know since move along with it. Where it is the robot whose place in the map is
 //! known, and others are not (a part of the map that was begun in between), these move instead.
 
 use crate::associated::Subject;
@@ -29,14 +29,16 @@ use crate::state::State;
 use lienav_lie::{Se2, skew};
 use nalgebra::{Matrix2, Matrix2x3, Matrix3, Vector2, Vector3};
 
-/// So many readings are enough to find the robot: more cost time and tell nothing that the update would not tell.
+/// So many measurements are enough to find the robot: more cost time and tell nothing that the update would not tell.
 const ENOUGH: usize = 32;
 
-/// A reading agrees with a fit up to this squared distance for each of its numbers, 5²: the map has errors of its own.
+/// A measurement agrees with a fit up to this squared distance for each of its numbers, 5²: the map has errors of its
+/// own.
 const AGREES: f64 = 25.0;
 
-/// The robot is moved to where so many readings agree that it is, or two whose directions differ: moving it forgets where
-/// the prior had it, and two landmarks one behind the other tell the place from its mirror image by their bearings alone.
+/// The robot is moved to where so many measurements agree that it is, or two whose directions differ: moving it forgets
+/// where the prior had it, and two landmarks one behind the other tell the place from its mirror image by their
+/// bearings alone.
 const ENOUGH_TO_MOVE: usize = 3;
 
 /// The robot is known in a part of the map that it is known beside so many landmarks of.
@@ -45,7 +47,7 @@ const ENOUGH_NARROW: usize = 3;
 /// Two directions differ if the sine of the angle between them is more than this: 30°.
 const ACROSS: f64 = 0.5;
 
-/// What the readings of features whose place relative to the robot is uncertain say of it.
+/// What the measurements of landmarks whose place relative to the robot is uncertain say of it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Place {
     /// Near the estimate: the update may be linearized there.
@@ -66,7 +68,7 @@ pub struct Wide {
     measurements: Vec<(Vector2<f64>, CheckedMeasurement)>,
     /// Those of one part of the map, by their index.
     part: Vec<usize>,
-    /// The features of the map that tell where the robot is.
+    /// The landmarks of the map that tell where the robot is.
     pub members: Vec<usize>,
     /// By how much the state was moved, if it was: see [`displace`](super::displaced::displace).
     pub moved_by: Vec<f64>,
@@ -79,7 +81,7 @@ impl Wide {
     }
 }
 
-/// Judges the readings of a cloud, before the gate.
+/// Judges the measurements of a scan, before the gate.
 pub fn place(state: &State, model: &Model, candidates: &[Match], wide: &mut Wide) -> Place {
     wide.candidates.clear();
     wide.measurements.clear();
@@ -112,7 +114,7 @@ pub fn place(state: &State, model: &Model, candidates: &[Match], wide: &mut Wide
         return Place::Here;
     }
     let place = find(state, &model.sensors, candidates, wide);
-    // A range that was vague and may still be is the feature's own, from whichever side it is seen.
+    // A range that was vague and may still be is the landmark's own, from whichever side it is seen.
     let is_own = |index: &usize| match candidates[*index].subject {
         Subject::Landmark(i) => state.landmarks[i].is_relinearized(),
         Subject::Pose => true,
@@ -151,7 +153,7 @@ fn leave_out_loners(state: &State, candidates: &[Match], wide: &mut Wide) {
     std::mem::swap(&mut wide.candidates, &mut wide.part);
 }
 
-/// Features that are begun without the error of the pose seem uncertain although they were just seen.
+/// Landmarks that are begun without the error of the pose seem uncertain although they were just seen.
 fn states_its_prior(filter: &Filter) -> bool {
     !matches!(filter.errors, Errors::World { initialization: Initialization::Independent, .. })
 }
@@ -169,13 +171,13 @@ fn bend(z: &Vector2<f64>, covariance: &Matrix2<f64>) -> Vector2<f64> {
     (along * (0.5 * sigma) + across * tau.min(sigma)) * (sigma / range)
 }
 
-/// Whether an error of the prediction is larger than the noise of the reading, on average over its numbers.
+/// Whether an error of the prediction is larger than the noise of the measurement, on average over its numbers.
 pub fn exceeds_noise(error: &Vector3<f64>, noise: &Matrix3<f64>, dim: usize) -> bool {
     mahalanobis_squared(error, noise, dim).is_none_or(|d| d > dim as f64)
 }
 
-/// Finds the robot by the readings of `wide` that are of one part of the map. Others, and those that do not agree, stay
-/// in [`Wide::candidates`].
+/// Finds the robot by the measurements of `wide` that are of one part of the map. Others, and those that do not agree,
+/// stay in [`Wide::candidates`].
 fn find(state: &State, sensors: &Sensors, candidates: &[Match], wide: &mut Wide) -> Place {
     let mut open = keep_one_part(state, candidates, wide);
     let Some(fit) = displacement((sensors, &state.mounts), &wide.measurements) else { return Place::Open };
@@ -221,7 +223,7 @@ fn find(state: &State, sensors: &Sensors, candidates: &[Match], wide: &mut Wide)
     if is_elsewhere
         && contradicting(state, sensors, &candidates[..wide.judged], (&wide.part, &open), &fit.motion) >= agreeing
     {
-        // The robot is known among others of the same part: these readings are left to them.
+        // The robot is known among others of the same part: these measurements are left to them.
         open.extend_from_slice(&wide.part);
         open.sort_unstable();
         open.dedup();
@@ -232,7 +234,7 @@ fn find(state: &State, sensors: &Sensors, candidates: &[Match], wide: &mut Wide)
     if is_elsewhere { Place::Elsewhere(fit.motion) } else { Place::Here }
 }
 
-/// How many readings with a narrow prior, of the same part of the map, the motion would turn from right to wrong.
+/// How many measurements with a narrow prior, of the same part of the map, the motion would turn from right to wrong.
 fn contradicting(
     state: &State,
     sensors: &Sensors,
@@ -258,8 +260,9 @@ fn contradicting(
     (0..candidates.len()).filter(is_narrow).filter(of_narrow).count()
 }
 
-/// Keeps the readings of the largest part of the map whose distances from one landmark of it are known as well as the
-/// readings could tell, and gives back the indices of the rest. Only such a part moves as one body against the robot.
+/// Keeps the measurements of the largest part of the map whose distances from one landmark of it are known as well as
+/// the measurements could tell, and gives back the indices of the rest. Only such a part moves as one body against the
+/// robot.
 fn keep_one_part(state: &State, candidates: &[Match], wide: &mut Wide) -> Vec<usize> {
     let is_known = |one: usize, other: usize| one == other || distance_is_known(state, candidates, one, other);
     let all = &wide.candidates;
@@ -275,15 +278,15 @@ fn keep_one_part(state: &State, candidates: &[Match], wide: &mut Wide) -> Vec<us
     open
 }
 
-/// The direction from one feature to another, in the coordinates of the state, and the variance of their distance, m².
+/// The direction from one landmark to another, in the coordinates of the state, and the variance of their distance, m².
 pub fn distance_variance(state: &State, i: usize, k: usize) -> Option<(Vector2<f64>, f64)> {
     let along = (state.landmarks[i].x - state.landmarks[k].x).try_normalize(1e-9)?;
     let block = |i: usize, k: usize| along.dot(&(state.covariance.landmark_block(i, k) * along));
     Some((along, block(i, i) + block(k, k) - 2.0 * block(i, k)))
 }
 
-/// Whether the distance of two landmarks is known to [`AGREES`] times the variance of their readings. The distance does
-/// not depend on where the robot is.
+/// Whether the distance of two landmarks is known to [`AGREES`] times the variance of their measurements. The distance
+/// does not depend on where the robot is.
 fn distance_is_known(state: &State, candidates: &[Match], one: usize, other: usize) -> bool {
     let (one, other) = (&candidates[one], &candidates[other]);
     let (Subject::Landmark(i), Subject::Landmark(k)) = (one.subject, other.subject) else { return false };
@@ -291,7 +294,8 @@ fn distance_is_known(state: &State, candidates: &[Match], one: usize, other: usi
     variance <= AGREES * (variance_along(one, &along) + variance_along(other, &along))
 }
 
-/// The variance, m², with which a reading tells where its feature is along a direction; infinite where it does not.
+/// The variance, m², with which a measurement tells where its landmark is along a direction; infinite where it does
+/// not.
 fn variance_along(matched: &Match, along: &Vector2<f64>) -> f64 {
     let change = matched.by_landmark * along;
     mahalanobis_squared(&change, &matched.stated_noise(), matched.dim)

@@ -1,4 +1,4 @@
-//! The question what the closed parts know of the surroundings of the robot.
+//! The question what the closed submaps know of the surroundings of the robot.
 
 use super::near::Near;
 use super::problem::{Placed, Solution, Start};
@@ -6,11 +6,11 @@ use lienav_lie::Se2;
 use nalgebra::Vector2;
 use std::collections::HashSet;
 
-/// Landmarks near the robot whose joint covariance the closed parts are asked for.
+/// Landmarks near the robot whose joint covariance the closed submaps are asked for.
 const NEAR: usize = 100;
 
-/// What the closed parts know of the last base and of what is near the robot: of the solution, and of the parts that
-/// were closed after it was begun. `robot` is seen from the base; `open` are landmarks of the open part.
+/// What the closed submaps know of the last base and of what is near the robot: of the solution, and of the submaps
+/// that were closed after it was begun. `robot` is seen from the base; `open` are landmarks of the open submap.
 pub fn near(
     start: &Start,
     solution: Option<&Solution>,

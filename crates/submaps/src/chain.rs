@@ -1,4 +1,4 @@
-//! What the closed parts know once one more is closed: two Gaussians that know the same landmarks, made one.
+//! What the closed submaps know once one more is closed: two Gaussians that know the same landmarks, made one.
 
 mod agree;
 
@@ -12,22 +12,22 @@ use nalgebra::{DMatrix, DVector, Matrix2, Matrix2x3, Matrix3, Vector2, Vector3};
 /// Corrections of Gauss and Newton, at most.
 const ITERATIONS: usize = 10;
 /// Both have each landmark in the same place at the end, to the root of this share of a standard deviation of what the
-/// new part has seen.
+/// new submap has seen.
 const AGREED: f64 = 1e-4;
 /// Base and end move by no more than this share of a variance, as a square.
 const SETTLED: f64 = 1e-10;
 
 /// A landmark that both know.
 struct Shared {
-    /// Its number in the closed parts, and its first row there.
+    /// Its number in the closed submaps, and its first row there.
     old: usize,
     row: usize,
-    /// Its number in the new part, and its first row behind those of the closed ones.
+    /// Its number in the new submap, and its first row behind those of the closed ones.
     new: usize,
     new_row: usize,
 }
 
-/// A landmark of the closed parts as seen from their last base, q, and what it depends on.
+/// A landmark of the closed submaps as seen from their last base, q, and what it depends on.
 struct Seen {
     place: Vector2<f64>,
     /// On β.
@@ -36,7 +36,7 @@ struct Seen {
     by_own: Matrix2<f64>,
 }
 
-/// Where everything is after a correction (β, q) of the closed parts and (ξ, e) of the new one.
+/// Where everything is after a correction (β, q) of the closed submaps and (ξ, e) of the new one.
 struct Corrected {
     all: DVector<f64>,
     /// Exp(β).
@@ -63,7 +63,7 @@ impl Corrected {
 }
 
 impl Near {
-    /// [`Near::after`] a closed part: with the landmarks that the next part is begun with.
+    /// [`Near::after`] a closed submap: with the landmarks that the next submap is begun with.
     pub fn behind(
         &self,
         submap: &Submap,
@@ -77,18 +77,18 @@ impl Near {
         Some(Self { common, ..next })
     }
 
-    /// Without the landmarks that the part was begun with. Where vague ranges became certain, they are elsewhere to the
-    /// part than they were when it began, and what both know from the same readings is no linear function of that: the
-    /// part knows them alone then.
+    /// Without the landmarks that the submap was begun with. Where vague ranges became certain, they are elsewhere to
+    /// the submap than they were when it began, and what both know from the same measurements is no linear function of
+    /// that: the submap knows them alone then.
     fn without_common(&self) -> Self {
         let is_other = |a: &usize| !self.common.numbers.contains(&self.landmarks[*a]);
         let others: Vec<usize> = (0..self.landmarks.len()).filter(is_other).collect();
         Self { common: Common::none(), ..self.of_rows(&others) }
     }
 
-    /// What is known of the end of `submap` and of landmarks near it, if the part begins at this base. `numbers` are those
-    /// of its landmarks; `keeps` says which landmarks are wanted, by number and place as seen from the end. `None` where
-    /// the difference of both has no inverse covariance, and where that of the part was given back.
+    /// What is known of the end of `submap` and of landmarks near it, if the submap begins at this base. `numbers` are
+    /// those of its landmarks; `keeps` says which landmarks are wanted, by number and place as seen from the end.
+    /// `None` where the difference of both has no inverse covariance, and where that of the submap was given back.
     ///
     /// Both know the same landmarks in the same places, q_i = Exp(ξ)(p̂_i + e_i), which Gauss–Newton solves for: a loop
     /// that closes a long way without landmarks corrects the base by metres.
@@ -194,8 +194,8 @@ impl Near {
         self.is_in_map = self.places.iter().enumerate().map(is_in_map).collect();
     }
 
-    /// The covariance of (β, q) of the closed parts and (ξ, e) of the new one, which is not independent of them where it
-    /// was begun with some of their landmarks.
+    /// The covariance of (β, q) of the closed submaps and (ξ, e) of the new one, which is not independent of them where
+    /// it was begun with some of their landmarks.
     fn joint(&self, submap: &Gaussian, numbers: &[usize]) -> Joint {
         let (mine, theirs) = (self.covariance.nrows(), submap.covariance.nrows());
         let own = |number: usize| numbers.iter().position(|known| *known == number);
@@ -221,7 +221,7 @@ impl Near {
     }
 }
 
-/// The covariance of the closed parts and a new one together.
+/// The covariance of the closed submaps and a new one together.
 struct Joint {
     covariance: DMatrix<f64>,
     /// Numbers of the landmarks that the new one was begun with.
@@ -233,7 +233,7 @@ struct Rows<'a> {
     joint: &'a DMatrix<f64>,
     /// Cov(all, d) L⁻ᵀ.
     whitened: &'a DMatrix<f64>,
-    /// Rows, those of the part behind those of the closed ones, and their weights: one sum after the other.
+    /// Rows, those of the submap behind those of the closed ones, and their weights: one sum after the other.
     terms: Vec<(usize, f64)>,
     /// Where each sum ends.
     ends: Vec<usize>,

@@ -1,14 +1,16 @@
-//! What the open part and the closed ones know from the same readings: landmarks that the next part goes on with.
+//! What the open submap and the closed ones know from the same measurements: landmarks that the next submap goes on
+//! with.
 //!
-//! A part does not forget the landmarks that are in view when it is closed. The filter goes on with them, with what is
-//! known of where they are as seen from the robot, Π. So does the closed part, and both are refinements of the same Π:
-//! with u the errors of the closed parts, P_C their covariance, and v those of the open part, seen from its base,
+//! A submap does not forget the landmarks that are in view when it is closed. The filter goes on with them, with what
+//! is known of where they are as seen from the robot, Π. So does the closed submap, and both are refinements of the
+//! same Π: with u the errors of the closed submaps, P_C their covariance, and v those of the open submap, seen from its
+//! base,
 //!
 //! ```math
 //! u_K = P_C(\Pi^{-1} \pi + m), \quad v = P_O(\Pi^{-1} \pi + n) \;\Rightarrow\; \mathrm{Cov}(u, v) = P_{C,\cdot K}\, \Pi^{-1} P_{O,K\cdot}
 //! ```
 //!
-//! π the errors of the landmarks K when the part was begun, and m and n independent: what each has learned since.
+//! π the errors of the landmarks K when the submap was begun, and m and n independent: what each has learned since.
 
 use lienav_lie::{Se2, skew};
 use lienav_slam::LocalMap;
@@ -17,11 +19,11 @@ use nalgebra::SMatrix;
 use nalgebra::{DMatrix, Matrix2, Matrix2x3, Vector2};
 
 /// A difference between two refinements of the same Gaussian may be zero, with certainty, before either has learned
-/// anything. It counts as uncertain by this share of the variance that the open part has, so that rounding and what
+/// anything. It counts as uncertain by this share of the variance that the open submap has, so that rounding and what
 /// is not linear decide nothing.
 pub const ALIKE: f64 = 1e-2;
 
-/// Landmarks that the open part was begun with.
+/// Landmarks that the open submap was begun with.
 #[derive(Clone, Debug)]
 pub struct Common {
     /// Their numbers in the whole map.
@@ -65,7 +67,7 @@ impl Common {
     }
 }
 
-/// How the errors of the closed parts depend on those of the open part.
+/// How the errors of the closed submaps depend on those of the open submap.
 #[derive(Clone, Debug, Default)]
 pub struct Coupling {
     /// The landmarks through which they do: their identities in the filter.
@@ -75,7 +77,7 @@ pub struct Coupling {
 }
 
 impl Coupling {
-    /// The same with what the open part has of these landmarks now.
+    /// The same with what the open submap has of these landmarks now.
     pub fn with<'a>(&'a self, local: &LocalMap<'_>, workspace: &'a mut Vec<OpenLandmark>) -> Coupled<'a> {
         workspace.clear();
         workspace.extend(self.ids.iter().filter_map(|id| local.find(*id)).map(|here| OpenLandmark::new(local, here)));
@@ -83,7 +85,7 @@ impl Coupling {
     }
 }
 
-/// A tie, with what the open part has of its landmarks at this instant.
+/// A tie, with what the open submap has of its landmarks at this instant.
 #[derive(Clone, Copy)]
 pub struct Coupled<'a> {
     gain: &'a DMatrix<f64>,
@@ -96,17 +98,17 @@ impl Coupled<'_> {
         self.gain
     }
 
-    /// Whether the open part was begun with this feature of the filter.
+    /// Whether the open submap was begun with this feature of the filter.
     pub fn has(&self, here: usize) -> bool {
         self.landmarks.iter().any(|landmark| landmark.here == here)
     }
 
-    /// Cov(v_κ, v_k) of each landmark of the tie with one of the open part.
+    /// Cov(v_κ, v_k) of each landmark of the tie with one of the open submap.
     pub fn meeting(&self, local: &LocalMap<'_>, k: &OpenLandmark) -> impl Iterator<Item = Matrix2<f64>> {
         self.landmarks.iter().map(|landmark| landmark.with(local, k))
     }
 
-    /// P_C Π⁻¹ in pairs of rows of the closed parts that begin at these, and in those of the base, column by column,
+    /// P_C Π⁻¹ in pairs of rows of the closed submaps that begin at these, and in those of the base, column by column,
     /// each followed by zeros to `stride`.
     pub fn gains(&self, pairs: impl Iterator<Item = usize> + Clone, stride: usize, into: &mut Vec<f64>) {
         into.resize(self.gain.ncols() * stride, 0.0);
@@ -123,8 +125,8 @@ impl Coupled<'_> {
     }
 
     #[cfg(test)]
-    /// Cov(u, v_k), where u is in these rows of the closed parts, and `with` has Cov(v_κ, v_k) of the landmarks of the
-    /// tie.
+    /// Cov(u, v_k), where u is in these rows of the closed submaps, and `with` has Cov(v_κ, v_k) of the landmarks of
+    /// the tie.
     pub fn crossed<const R: usize, const C: usize>(
         &self,
         row: usize,
@@ -138,7 +140,7 @@ impl Coupled<'_> {
     }
 }
 
-/// A landmark of the open part, as seen from its base: its error is v = e + [I, J p̂]ξ.
+/// A landmark of the open submap, as seen from its base: its error is v = e + [I, J p̂]ξ.
 #[derive(Clone, Copy, Debug)]
 pub struct OpenLandmark {
     /// Its feature in the filter.

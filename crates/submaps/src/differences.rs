@@ -1,8 +1,8 @@
-//! The differences between landmarks that the open part and the closed ones know, their joint covariance with the error
-//! of the pose, and what follows for the pose.
+//! The differences between landmarks that the open submap and the closed ones know, their joint covariance with the
+//! error of the pose, and what follows for the pose.
 //!
-//! With u⁺ = (q, β) the errors of the closed parts and v⁺ = (p, −ξ) those of the open one, the errors of the differences
-//! and of the pose are u⁺ − v⁺ = (d, β + ξ), and
+//! With u⁺ = (q, β) the errors of the closed submaps and v⁺ = (p, −ξ) those of the open one, the errors of the
+//! differences and of the pose are u⁺ − v⁺ = (d, β + ξ), and
 //!
 //! ```math
 //! \mathrm{Cov}(u^+ - v^+) = C^+ + V^+ - X - X^T, \quad X = \mathrm{Cov}(u^+, v^+) = P_{C,\cdot K}\, \Pi^{-1} V^+_{K\cdot}

@@ -1,12 +1,12 @@
-//! The information of a part, made when it is first asked for: where a part is closed, the filter waits, and what it
-//! needs itself is the covariance. What is made does not depend on who asks first.
+//! The information of a submap, made when it is first asked for: where a submap is closed, the filter waits, and what
+//! it needs itself is the covariance. What is made does not depend on who asks first.
 
 use super::common::Common;
 use super::symmetric::Symmetric;
 use nalgebra::{Cholesky, DMatrix, Dyn};
 use std::sync::{Arc, OnceLock};
 
-/// P⁻¹ of a part; less that of the landmarks that the next part was begun with, where there is a next part.
+/// P⁻¹ of a submap; less that of the landmarks that the next submap was begun with, where there is a next submap.
 #[derive(Clone, Debug)]
 pub enum Information {
     /// It is there.
@@ -26,8 +26,8 @@ pub struct Later {
 enum Source {
     /// The factor of the covariance.
     Covariance(Cholesky<f64, Dyn>),
-    /// The information of a part, and that of landmarks which the next part was begun with, whose places in the list of
-    /// the part's are the `numbers`.
+    /// The information of a submap, and that of landmarks which the next submap was begun with, whose places in the
+    /// list of the submap's are the `numbers`.
     Less(Information, Common),
 }
 
@@ -38,7 +38,7 @@ impl Information {
         is_finite.then(|| Self::later(Source::Covariance(factor)))
     }
 
-    /// The same less that of landmarks that another part says.
+    /// The same less that of landmarks that another submap says.
     pub fn less(&self, given: Common) -> Self {
         Self::later(Source::Less(self.clone(), given))
     }

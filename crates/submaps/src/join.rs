@@ -1,4 +1,4 @@
-//! The pose in the map that follows from what the open part knows and what the closed ones know.
+//! The pose in the map that follows from what the open submap knows and what the closed ones know.
 
 use super::common::{Coupling, OpenLandmark};
 use super::differences::Differences;
@@ -9,15 +9,15 @@ use lienav_slam::LocalMap;
 use lienav_slam::by_id::ById;
 use nalgebra::{Matrix3, Vector2, Vector3};
 
-/// What a correction does to second order, beside the standard deviation of the position in its best direction: where it
-/// does more, it is solved for again and again until it does not change.
+/// What a correction does to second order, beside the standard deviation of the position in its best direction: where
+/// it does more, it is solved for again and again until it does not change.
 pub const BENT: f64 = 0.3;
 
-/// A difference between the open part and the closed ones beyond this is no noise: χ² of two numbers. One in a million is
-/// beyond 27.6; on real data, noise is up to three times what was stated.
+/// A difference between the open submap and the closed ones beyond this is no noise: χ² of two numbers. One in a
+/// million is beyond 27.6; on real data, noise is up to three times what was stated.
 const CONTRADICTION: f64 = 250.0;
 
-/// The pose in the map that follows from the open part and the closed ones.
+/// The pose in the map that follows from the open submap and the closed ones.
 #[derive(Clone, Copy, Debug)]
 pub struct Joined {
     /// In the map.
@@ -36,7 +36,7 @@ pub struct Workspace {
     shared: Vec<Shared>,
     coupled: Vec<OpenLandmark>,
     differences: Differences,
-    /// Landmarks that the open part has elsewhere than the closed ones, by identity.
+    /// Landmarks that the open submap has elsewhere than the closed ones, by identity.
     pub contradicted: Vec<u32>,
     /// Those of them of which that is sure: their difference is large whatever both sides have in common.
     pub moved: Vec<u32>,
@@ -53,13 +53,14 @@ impl Joined {
 }
 
 impl Near {
-    /// The pose in the map, from what the open part knows and what the closed ones know: both know some landmarks, and
-    /// their differences correct the sum β + ξ,
+    /// The pose in the map, from what the open submap knows and what the closed ones know: both know some landmarks,
+    /// and their differences correct the sum β + ξ,
     ///
-    /// $$ d_i = \hat q_i - \hat p_i, \quad c = \mathrm{Cov}(\beta + \xi, d), \quad
-    ///    \beta + \xi \sim N(-c S^{-1} d,\ P_\beta + P_\xi - c S^{-1} c^T), \quad X = \hat B\, \mathrm{Exp}(\beta + \xi)\, \hat X $$
+    /// $$ d_i = \hat q_i - \hat p_i, \quad c = \mathrm{Cov}(\beta + \xi, d), \quad \beta + \xi \sim N(-c S^{-1} d,\
+    /// P_\beta + P_\xi - c S^{-1} c^T), \quad X = \hat B\, \mathrm{Exp}(\beta + \xi)\, \hat X $$
     ///
-    /// Where the open part was begun with some of the landmarks, β and q are not independent of ξ and p: `coupling` says how.
+    /// Where the open submap was begun with some of the landmarks, β and q are not independent of ξ and p: `coupling`
+    /// says how.
     pub fn join(
         &self,
         local: &LocalMap<'_>,
@@ -115,9 +116,9 @@ impl Near {
         }
     }
 
-    /// Whether a landmark is far from where the closed parts have it. Where both sides know it from the same readings,
-    /// what is not linear makes the covariance of millimetres indefinite; that of both, as if they were independent, is a
-    /// covariance.
+    /// Whether a landmark is far from where the closed submaps have it. Where both sides know it from the same
+    /// measurements, what is not linear makes the covariance of millimetres indefinite; that of both, as if they were
+    /// independent, is a covariance.
     fn is_far(&self, local: &LocalMap<'_>, shared: &Shared) -> bool {
         let own = shared.open.with(local, &shared.open);
         let both = self.covariance.fixed_view::<2, 2>(shared.row, shared.row) + own;
@@ -125,7 +126,8 @@ impl Near {
         square.is_none_or(|square| square > CONTRADICTION)
     }
 
-    /// The same where what the correction does to second order matters: the end of the part as it would be closed now.
+    /// The same where what the correction does to second order matters: the end of the submap as it would be closed
+    /// now.
     fn join_bent(&self, local: &LocalMap<'_>, workspace: &Workspace, linear: &Joined) -> Option<Joined> {
         let chosen: Vec<usize> = workspace.shared.iter().map(|shared| shared.open.here).collect();
         let shared = self.of_rows(&workspace.shared.iter().map(|shared| (shared.row - 3) / 2).collect::<Vec<_>>());

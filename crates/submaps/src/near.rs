@@ -1,4 +1,4 @@
-//! What the closed parts know of the base of the open part and of the landmarks near it.
+//! What the closed submaps know of the base of the open submap and of the landmarks near it.
 
 #[cfg(test)]
 use super::common::{ALIKE, Coupled};
@@ -9,16 +9,16 @@ use lienav_lie::{Se2, skew};
 use lienav_slam::LocalMap;
 use nalgebra::{DMatrix, Matrix2, Matrix3, Vector2};
 
-/// A covariance that is indefinite by less than this part of it is so by rounding: that of a base that is known
+/// A covariance that is indefinite by less than this submap of it is so by rounding: that of a base that is known
 /// exactly.
 const ROUNDING: f64 = 1e-9;
 
-/// A Gaussian over the base B of the open part and landmarks near it, as seen from it: β of the base, B = B̂ Exp(β), and
-/// q_i = B⁻¹p_i. Landmarks relative to the base are what the open part sees, too; how uncertain the base lies in the map
-/// is in β alone.
+/// A Gaussian over the base B of the open submap and landmarks near it, as seen from it: β of the base, B = B̂ Exp(β),
+/// and q_i = B⁻¹p_i. Landmarks relative to the base are what the open submap sees, too; how uncertain the base lies in
+/// the map is in β alone.
 #[derive(Clone, Debug)]
 pub struct Near {
-    /// How many parts are closed before the open one.
+    /// How many submaps are closed before the open one.
     pub closed: usize,
     /// B̂.
     pub base: Se2,
@@ -30,27 +30,27 @@ pub struct Near {
     pub is_in_map: Vec<bool>,
     /// Of (β, q), and behind them of ω where there is [`Near::world`].
     pub covariance: DMatrix<f64>,
-    /// Where the frame of the world is in the map, Ô, if readings have told; its error is ω, O = Ô Exp(ω).
+    /// Where the frame of the world is in the map, Ô, if measurements have told; its error is ω, O = Ô Exp(ω).
     pub world: Option<Se2>,
     /// Where the robot was when this was asked for, and how far around all landmarks are in it, m.
     pub covers: (Vector2<f64>, f64),
-    /// Landmarks that the open part was begun with: both know them from the same readings.
+    /// Landmarks that the open submap was begun with: both know them from the same measurements.
     pub common: Common,
 }
 
 /// A landmark that both know.
 #[derive(Clone, Copy, Debug)]
 pub struct Shared {
-    /// In the open part.
+    /// In the open submap.
     pub open: OpenLandmark,
     /// First row in the covariance of the closed ones.
     pub row: usize,
-    /// q̂ of the closed ones less that of the open part.
+    /// q̂ of the closed ones less that of the open submap.
     pub difference: Vector2<f64>,
 }
 
 impl Near {
-    /// Before any part is closed.
+    /// Before any submap is closed.
     pub fn start(start: &Start) -> Self {
         let covariance = start.covariance();
         Self {
@@ -66,8 +66,8 @@ impl Near {
         }
     }
 
-    /// The landmarks that the open part was begun with of which `holds` says that it still has them, and P_C Π⁻¹ of their
-    /// columns.
+    /// The landmarks that the open submap was begun with of which `holds` says that it still has them, and P_C Π⁻¹ of
+    /// their columns.
     pub fn coupling(&self, holds: impl Fn(usize) -> bool) -> (Common, DMatrix<f64>) {
         let row_of = |number: usize| self.landmarks.iter().position(|known| *known == number);
         let only = self.common.only(|number| holds(number) && row_of(number).is_some());
@@ -138,7 +138,7 @@ impl Near {
         near
     }
 
-    /// Feature `here` of the open part as the same as landmark `a` of these.
+    /// Feature `here` of the open submap as the same as landmark `a` of these.
     pub fn shared(&self, local: &LocalMap<'_>, here: usize, a: usize) -> Shared {
         let open = OpenLandmark::new(local, here);
         Shared { open, row: 3 + 2 * a, difference: self.places[a] - open.place }
@@ -218,7 +218,7 @@ impl Near {
 }
 
 impl Coupling {
-    /// Through these landmarks, by identity and number, which the open part was begun with and still has.
+    /// Through these landmarks, by identity and number, which the open submap was begun with and still has.
     pub fn new(near: &Near, inherited: impl Iterator<Item = (u32, usize)>) -> Self {
         let inherited: Vec<(u32, usize)> = inherited.collect();
         // Of two with the same number, the last one.

@@ -1,8 +1,8 @@
-//! What is known from outside of where the open part lies in the map: readings of the pose, of a satellite receiver for
-//! example.
+//! What is known from outside of where the open submap lies in the map: measurements of the pose, of a satellite
+//! receiver for example.
 //!
-//! A reading y = h(X) + n of the robot's pose X = B X_l, X_l as seen from the base B of the open part, is one of the
-//! base, which the part itself does not know: with B = B̂ Exp(β) and H the Jacobian of h by (x, y, θ),
+//! A measurement y = h(X) + n of the robot's pose X = B X_l, X_l as seen from the base B of the open submap, is one of
+//! the base, which the submap itself does not know: with B = B̂ Exp(β) and H the Jacobian of h by (x, y, θ),
 //!
 //! ```math
 //! y - h(\hat B \hat X_l) = H \begin{pmatrix} R(\hat B) & J R(\hat B) \hat x_l \\ 0 & 1 \end{pmatrix} \beta + n', \quad
@@ -10,10 +10,10 @@
 //! ```
 //!
 //! P_l the covariance of X_l, turned into the axes of the map. β has a joint Gaussian with landmarks, which is told
-//! ([`Near::correct`]). What all readings of a part have said is kept as the information of β, and is said again where
-//! that Gaussian is asked for anew; when the part is closed, it goes to the least squares as a way from the origin of the
-//! map to the base. That errors of X_l are the same from one reading to the next is neglected: beside those of readings
-//! they are small.
+//! ([`Near::correct`]). What all measurements of a submap have said is kept as the information of β, and is said again
+//! where that Gaussian is asked for anew; when the submap is closed, it goes to the least squares as a way from the
+//! origin of the map to the base. That errors of X_l are the same from one measurement to the next is neglected: beside
+//! those of measurements they are small.
 
 use super::near::Near;
 use super::problem::{Placed, Problem, WORLD, world_of};
@@ -63,7 +63,7 @@ impl Outside {
         self.about(self.mean())
     }
 
-    /// Learns from a reading, whose residual is at `at`.
+    /// Learns from a measurement, whose residual is at `at`.
     pub fn learn(&mut self, measured: &BaseMeasurement) -> Option<()> {
         let weighted = measured.by_base.transpose() * measured.noise.try_inverse()?;
         self.information += weighted * measured.by_base;
@@ -71,7 +71,7 @@ impl Outside {
         Some(())
     }
 
-    /// As readings of β with the noise one: rows of H, and the residual of each.
+    /// As measurements of β with the noise one: rows of H, and the residual of each.
     fn rows(&self) -> (Matrix3<f64>, Vector3<f64>) {
         let submaps = self.information.symmetric_eigen();
         let largest = submaps.eigenvalues.amax();
@@ -124,7 +124,7 @@ impl Outside {
     }
 }
 
-/// A reading of the base of the open part; rows beyond its numbers are zero, and their noise is one.
+/// A measurement of the base of the open submap; rows beyond its numbers are zero, and their noise is one.
 #[derive(Clone, Copy, Debug)]
 pub struct BaseMeasurement {
     residual: Vector3<f64>,
@@ -133,8 +133,8 @@ pub struct BaseMeasurement {
 }
 
 impl BaseMeasurement {
-    /// A reading that was expected of the robot at `base * local`, whose pose as seen from the base has the covariance
-    /// `of_local` of (x, y, θ).
+    /// A measurement that was expected of the robot at `base * local`, whose pose as seen from the base has the
+    /// covariance `of_local` of (x, y, θ).
     pub fn new(measurement: &ExternalMeasurement, base: &Se2, (local, of_local): (&Se2, &Matrix3<f64>)) -> Self {
         let (turn, arm) = (base.rotation(), base.rotation() * skew(&local.p));
         let by_base = Matrix3::new(turn[(0, 0)], turn[(0, 1)], arm.x, turn[(1, 0)], turn[(1, 1)], arm.y, 0.0, 0.0, 1.0);
@@ -153,16 +153,16 @@ fn padded(covariance: &Matrix3<f64>, dim: usize) -> Matrix3<f64> {
     })
 }
 
-/// The squared distance of a reading from what is expected where the pose has this covariance of (x, y, θ) in the map;
-/// `None` if it has none.
+/// The squared distance of a measurement from what is expected where the pose has this covariance of (x, y, θ) in the
+/// map; `None` if it has none.
 pub fn distance(measurement: &ExternalMeasurement, of_pose: &Matrix3<f64>) -> Option<f64> {
     let spread = measurement.noise + measurement.by_pose * of_pose * measurement.by_pose.transpose();
     Some(measurement.residual.dot(&(padded(&spread, measurement.dim).try_inverse()? * measurement.residual)))
 }
 
 impl Near {
-    /// Learns from a reading of the base, and keeps in `known` what it has said. `None`, and nothing is changed, if its
-    /// noise is none.
+    /// Learns from a measurement of the base, and keeps in `known` what it has said. `None`, and nothing is changed, if
+    /// its noise is none.
     pub fn tell(&mut self, measured: &BaseMeasurement, known: &mut Outside) -> Option<()> {
         let mut outside = known.about(self.seen_from_world());
         outside.learn(measured)?;
@@ -186,7 +186,7 @@ impl Near {
         }
     }
 
-    /// Learns what a part behind these says that is none but a way from outside, to the base.
+    /// Learns what a submap behind these says that is none but a way from outside, to the base.
     pub fn informed_by(mut self, placed: &Placed, origin: &Se2) -> Self {
         if !placed.is_of_world {
             self.tell_of(&Outside::of_motion(origin, &placed.submap), false);
@@ -233,8 +233,8 @@ impl Near {
 }
 
 impl Problem {
-    /// Adds what is known from outside of where its last pose is: in the map, or in the world, which is at `world` in the
-    /// map. Says whether poses have other numbers now.
+    /// Adds what is known from outside of where its last pose is: in the map, or in the world, which is at `world` in
+    /// the map. Says whether poses have other numbers now.
     pub fn tell_of_base(&mut self, outside: &Outside, world: Option<&Se2>) -> bool {
         let Some(world) = world.filter(|_| !outside.is_none()) else {
             self.tell(outside);

@@ -1,4 +1,4 @@
-//! The least squares over all parts: where their bases and their landmarks are in the map.
+//! The least squares over all submaps: where their bases and their landmarks are in the map.
 
 mod descent;
 mod outside;
@@ -49,7 +49,7 @@ impl Start {
     }
 }
 
-/// A part in the problem: what it says, and which poses and landmarks of the problem its own are.
+/// A submap in the problem: what it says, and which poses and landmarks of the problem its own are.
 #[derive(Clone, Debug)]
 pub struct Placed {
     /// What it says.
@@ -87,19 +87,19 @@ impl Placed {
 pub struct Problem {
     /// Of base 0.
     pub start: Start,
-    /// The parts, one behind the other.
+    /// The submaps, one behind the other.
     pub submaps: Vec<Placed>,
-    /// The poses at which parts begin and end; the first is the start, and the last the end of the last part.
+    /// The poses at which submaps begin and end; the first is the start, and the last the end of the last submap.
     pub bases: Vec<Se2>,
     /// In the map, m.
     pub landmarks: Vec<Vector2<f64>>,
-    /// Parts that were closed, of which some may have been made one.
+    /// Submaps that were closed, of which some may have been made one.
     pub closed: usize,
     /// How little the cost must fall.
     pub tolerance: f64,
 }
 
-/// So many parts are closed until there is a new solution, about, with so many landmarks each.
+/// So many submaps are closed until there is a new solution, about, with so many landmarks each.
 const ROOM: usize = 32;
 const LANDMARKS: usize = 32;
 
@@ -119,7 +119,7 @@ fn turns(homes: &[Option<usize>], bases: &[Se2]) -> Vec<Matrix2<f64>> {
 }
 
 impl Problem {
-    /// Adds a part, which was begun with the landmarks that the last one has kept.
+    /// Adds a submap, which was begun with the landmarks that the last one has kept.
     pub fn push(&mut self, placed: Placed) {
         if let Some(last) = self.submaps.iter_mut().rfind(|before| !before.is_outside && !placed.is_outside) {
             let has = |i: usize| placed.landmarks.contains(&last.landmarks[i]);
@@ -129,7 +129,8 @@ impl Problem {
         self.submaps.push(placed);
     }
 
-    /// The part behind the last one is lost: what that has kept for it, it says itself. No solution of before holds then.
+    /// The submap behind the last one is lost: what that has kept for it, it says itself. No solution of before holds
+    /// then.
     pub fn leave_nothing(&mut self) {
         if let Some(last) = self.submaps.iter_mut().rfind(|placed| !placed.is_outside)
             && last.submap.leaves_any()
@@ -139,7 +140,7 @@ impl Problem {
         }
     }
 
-    /// What it has behind a solution that it goes on from: few numbers, and the last part of the solution, which says
+    /// What it has behind a solution that it goes on from: few numbers, and the last submap of the solution, which says
     /// less once another is behind it. [`Problem::following`] makes the whole of it again.
     pub fn behind(&self, solution: &Solution) -> Self {
         Self {
@@ -162,7 +163,7 @@ impl Problem {
         }
     }
 
-    /// Has everything where the solution of its parts has it, with room for what comes.
+    /// Has everything where the solution of its submaps has it, with room for what comes.
     pub fn take_places(&mut self, solution: &Solution) {
         self.bases.clone_from(&solution.bases);
         let known = solution.landmarks.len();
@@ -193,8 +194,8 @@ impl Problem {
         (self.start.covariance()[(2, 2)] + of_motion).sqrt()
     }
 
-    /// The pose in whose frame the error of each landmark is: the end of the first part that has it. As with the map, a
-    /// part turns with it, and its normal equations stay what they are.
+    /// The pose in whose frame the error of each landmark is: the end of the first submap that has it. As with the map,
+    /// a submap turns with it, and its normal equations stay what they are.
     fn homes(&self) -> Vec<Option<usize>> {
         let mut homes = vec![None; self.landmarks.len()];
         for placed in &self.submaps {
@@ -205,8 +206,8 @@ impl Problem {
         homes
     }
 
-    /// Moves all, rigidly, to where the start says: nothing else says where the map lies. A step of Gauss and Newton finds
-    /// that but to first order in how it turns the map, which is much where the start is hardly known.
+    /// Moves all, rigidly, to where the start says: nothing else says where the map lies. A step of Gauss and Newton
+    /// finds that but to first order in how it turns the map, which is much where the start is hardly known.
     fn anchor(&self, bases: &mut [Se2], landmarks: &mut [Vector2<f64>]) {
         let (pose, place) = match (&self.start, self.leading_motion()) {
             (Start::Normal(pose, _), _) => (0, *pose),
@@ -228,14 +229,14 @@ impl Problem {
         }
     }
 
-    /// The unknowns of each part, and of the start.
+    /// The unknowns of each submap, and of the start.
     fn lists(&self) -> Vec<Vec<usize>> {
         let is_known = matches!(self.start, Start::Known(_));
         let submaps = self.submaps.iter().map(|placed| placed.unknowns(is_known));
         submaps.chain((!is_known).then(|| vec![of_base(0)])).collect()
     }
 
-    /// The normal equations of a part, and behind them those of the start.
+    /// The normal equations of a submap, and behind them those of the start.
     fn element(
         &self,
         k: usize,
@@ -270,7 +271,7 @@ impl Problem {
         }
     }
 
-    /// The gradient of a part, or behind them that of the start.
+    /// The gradient of a submap, or behind them that of the start.
     fn gradient(&self, k: usize, bases: &[Se2], landmarks: &[Vector2<f64>], turns: &[Matrix2<f64>]) -> DVector<f64> {
         if let Some(placed) = self.submaps.get(k) {
             let places: Vec<Vector2<f64>> = placed.landmarks.iter().map(|landmark| landmarks[*landmark]).collect();
@@ -289,7 +290,7 @@ impl Problem {
         DVector::from_column_slice(gradient.as_slice())
     }
 
-    /// Whether it is known where a part begins.
+    /// Whether it is known where a submap begins.
     fn is_known(&self, placed: &Placed) -> bool {
         placed.base.is_none_or(|base| base == 0 && matches!(self.start, Start::Known(_)))
     }

@@ -1,7 +1,8 @@
-//! Landmarks without identity that the closed parts have already.
+//! Landmarks without identity that the closed submaps have already.
 //!
-//! What one landmark of the open part and one of the closed parts differ by, d = q̂ − p̂, has the covariance that the
-//! join has for landmarks with identities; given those that are known to be the same, whose d is zero, it is normal with
+//! What one landmark of the open submap and one of the closed submaps differ by, d = q̂ − p̂, has the covariance that
+//! the join has for landmarks with identities; given those that are known to be the same, whose d is zero, it is normal
+//! with
 //!
 //! ```math
 //! \bar d = d - S_{dm} S_{mm}^{-1} d_m, \quad \bar S = S_{dd} - S_{dm} S_{mm}^{-1} S_{md}
@@ -21,19 +22,19 @@ use nalgebra::{DMatrix, DVector, Matrix2, Vector2};
 
 /// So many known pairs, those nearest to the robot, say where the others are to be.
 const KNOWN: usize = 10;
-/// So many young landmarks are compared, at least, where a loop is open.
+/// So many recent landmarks are compared, at least, where a loop is open.
 const OPEN: usize = 5;
 /// An old landmark is missed where it is read with this probability, at least.
 const IN_VIEW: f64 = 0.5;
 
-/// Young landmarks of the open part and landmarks of the closed ones, and how they differ given the pairs that are
+/// Recent landmarks of the open submap and landmarks of the closed ones, and how they differ given the pairs that are
 /// known.
 struct Compared<'a> {
     near: &'a Near,
     local: &'a LocalMap<'a>,
-    /// Rows of the closed ones that may be one of the open part.
+    /// Rows of the closed ones that may be one of the open submap.
     free: &'a [usize],
-    /// How far the robot sees: the farthest landmark of the last cloud, m.
+    /// How far the robot sees: the farthest landmark of the last scan, m.
     view_m: f64,
     /// Of each feature and row in `spread`: where its numbers in `whitened` begin.
     starts: Vec<usize>,
@@ -44,19 +45,19 @@ struct Compared<'a> {
     spread: Spread,
 }
 
-/// Cov(d_i, d_k), where i and k are pairs of a row of the closed parts and a feature of the filter, from tables.
+/// Cov(d_i, d_k), where i and k are pairs of a row of the closed submaps and a feature of the filter, from tables.
 struct Spread {
     /// Where each row is in `crossed`.
     rows: Vec<usize>,
     /// Where each feature is in `own`, and in the columns of `crossed`.
     features: Vec<usize>,
-    /// Of the closed parts.
+    /// Of the closed submaps.
     closed: DMatrix<f64>,
     /// Cov(v_i, v_k).
     own: DMatrix<f64>,
     /// Cov(u_a, v_k).
     crossed: DMatrix<f64>,
-    /// Whether the open part was begun with each feature.
+    /// Whether the open submap was begun with each feature.
     is_coupled: Vec<bool>,
 }
 
@@ -143,7 +144,7 @@ impl Acquaintance for Compared<'_> {
             let place = &near.places[*row];
             let z = robot.transform_back(place);
             let detection = local.detection(&z);
-            // One that a landmark of the open part is near may be that one.
+            // One that a landmark of the open submap is near may be that one.
             let is_near = |i: usize| (motion.transform(&local.place(i)) - place).norm_squared() < NEAR_M2;
             if detection > IN_VIEW && z.norm() < self.view_m && !(0..local.len()).any(is_near) {
                 sum += (1.0 - detection).ln();
@@ -158,7 +159,7 @@ pub fn are_others(one: u32, other: u32) -> bool {
     one != other && one != 0 && other != 0
 }
 
-/// A landmark of the open part that is one of the closed ones.
+/// A landmark of the open submap that is one of the closed ones.
 #[derive(Debug)]
 pub struct Recognised {
     /// Its identity in the filter.
@@ -171,27 +172,27 @@ pub struct Recognised {
 
 /// What may be the same landmark.
 pub struct Question<'a> {
-    /// The closed parts.
+    /// The closed submaps.
     pub near: &'a Near,
     /// The class of each of their landmarks, 0 where it is not known.
     pub classes: &'a [u32],
     /// Their rows that may be meant.
     pub free: Vec<usize>,
-    /// The open part.
+    /// The open submap.
     pub local: &'a LocalMap<'a>,
     /// What both have in common.
     pub coupling: &'a Coupling,
-    /// Rows of the landmarks of the open part that are known, by their identity in the filter.
+    /// Rows of the landmarks of the open submap that are known, by their identity in the filter.
     pub index: &'a ById<usize>,
-    /// Features that may be a landmark of the closed parts, those nearest to the robot first.
+    /// Features that may be a landmark of the closed submaps, those nearest to the robot first.
     pub recent: Vec<usize>,
     /// Whether a feature and a row were in view together, and are two.
     pub are_two: &'a dyn Fn(usize, usize) -> bool,
 }
 
 impl Question<'_> {
-    /// The young landmarks that are one of the closed parts, and whether a loop is open: some may be, and none is for
-    /// sure.
+    /// The recent landmarks that are one of the closed submaps, and whether a loop is open: some may be, and none is
+    /// for sure.
     pub fn answer(mut self, workspace: &mut Identification) -> (Vec<Recognised>, bool) {
         let Self { near, local, index, .. } = self;
         let robot = local.pose().p;
@@ -251,7 +252,7 @@ impl Question<'_> {
         (found, is_open)
     }
 
-    /// The young landmarks with each row that they may be, as far as that is told without what is known.
+    /// The recent landmarks with each row that they may be, as far as that is told without what is known.
     fn candidates(&self) -> Vec<(usize, usize)> {
         let Self { near, local, .. } = self;
         let [_, gate] = local.gates();

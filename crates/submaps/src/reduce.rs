@@ -1,9 +1,9 @@
-//! Fewer parts for the same landmarks: a robot that drives all day among them closes one part after the other.
+//! Fewer submaps for the same landmarks: a robot that drives all day among them closes one submap after the other.
 //!
-//! A part of landmarks that were all known before says where they are among each other. So does another one of the same
-//! landmarks, and the two become one, by least squares over the landmarks and the pose between the two. First, such a
-//! part is cut off from the way: that one part begins where the other ends is forgotten where both have seen the same
-//! landmarks, which say it better. What is forgotten makes the map less certain, never more.
+//! A submap of landmarks that were all known before says where they are among each other. So does another one of the
+//! same landmarks, and the two become one, by least squares over the landmarks and the pose between the two. First,
+//! such a submap is cut off from the way: that one submap begins where the other ends is forgotten where both have seen
+//! the same landmarks, which say it better. What is forgotten makes the map less certain, never more.
 
 use super::problem::{Placed, Problem};
 use super::submap::{At, Submap};
@@ -12,17 +12,17 @@ use nalgebra::{DMatrix, DVector, Vector2};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-/// The last parts stay as they are.
+/// The last submaps stay as they are.
 const LAST: usize = 4;
-/// Landmarks that two parts know: the way from one to the other is cut only where there are so many, and parts with
+/// Landmarks that two submaps know: the way from one to the other is cut only where there are so many, and submaps with
 /// fewer are not made one.
 const SHARED: usize = 3;
-/// Gauss–Newton of two parts: iterations, and the step at which it ends, as a square, m² and rad².
+/// Gauss–Newton of two submaps: iterations, and the step at which it ends, as a square, m² and rad².
 const ITERATIONS: usize = 10;
 const SMALL_STEP: f64 = 1e-16;
 
 impl Problem {
-    /// The same with fewer parts: with none of more than `most` landmarks unless it had more before.
+    /// The same with fewer submaps: with none of more than `most` landmarks unless it had more before.
     pub fn reduced(mut self, most: usize) -> Self {
         self.cut();
         for placed in self.submaps.iter_mut().filter(|placed| !placed.submap.is_settled()) {
@@ -62,7 +62,7 @@ impl Problem {
         self.compacted()
     }
 
-    /// Cuts off the parts of landmarks that were all known before.
+    /// Cuts off the submaps of landmarks that were all known before.
     fn cut(&mut self) {
         let mut first: HashMap<usize, usize> = HashMap::new();
         for (k, placed) in self.submaps.iter().enumerate() {
@@ -94,7 +94,7 @@ impl Problem {
         }
     }
 
-    /// Without poses that nothing asks for: those between that begin and end a part stay, and the first and the last.
+    /// Without poses that nothing asks for: those between that begin and end a submap stay, and the first and the last.
     /// They are left out once they are the most: a pose with another number is another unknown to the factor.
     fn compacted(mut self) -> Self {
         let last = self.bases.len() - 1;
@@ -120,7 +120,7 @@ impl Problem {
     }
 }
 
-/// Of the parts that can be made one with `placed`, the one that knows the most of its landmarks.
+/// Of the submaps that can be made one with `placed`, the one that knows the most of its landmarks.
 fn best(merged: &[Placed], free: &HashMap<usize, Vec<usize>>, placed: &Placed, most: usize) -> Option<usize> {
     let mut shared: HashMap<usize, usize> = HashMap::new();
     for holder in placed.landmarks.iter().filter_map(|landmark| free.get(landmark)).flatten() {

@@ -1,4 +1,4 @@
-//! A closed part: what it says of the pose at its end and of its landmarks, seen from its base.
+//! A closed submap: what it says of the pose at its end and of its landmarks, seen from its base.
 
 use super::common::Common;
 use super::information::Information;
@@ -12,7 +12,7 @@ use nalgebra::{DMatrix, DVector, Matrix2, Matrix2x3, Matrix3, Vector2, Vector3};
 /// matrix.
 pub const LEAST_STD: f64 = 1e-6;
 
-/// A Gaussian over the pose E at the end of a part and the landmarks p_i that it has seen, relative to its base B, in
+/// A Gaussian over the pose E at the end of a submap and the landmarks p_i that it has seen, relative to its base B, in
 /// the errors of the filter that has made it:
 ///
 /// $$ \xi = \log(B^{-1}E \hat X^{-1}), \quad e_i = R(\hat X)\,(E^{-1}p_i - \hat z_i), \quad (\xi, e) \sim N(0, P) $$
@@ -27,7 +27,7 @@ pub struct Gaussian {
     pub ids: Vec<u32>,
     /// Their places, m, as estimated from the base.
     pub places: Vec<Vector2<f64>>,
-    /// P: three rows of the pose, then two of each landmark. Given back where the part is in a solution.
+    /// P: three rows of the pose, then two of each landmark. Given back where the submap is in a solution.
     pub covariance: DMatrix<f64>,
 }
 
@@ -42,21 +42,21 @@ impl Gaussian {
     }
 }
 
-/// A closed part.
+/// A closed submap.
 #[derive(Clone, Debug)]
 pub struct Submap {
     gaussian: Gaussian,
-    /// P⁻¹; less that of the landmarks that the next part was begun with, where there is a next part.
+    /// P⁻¹; less that of the landmarks that the next submap was begun with, where there is a next submap.
     information: Information,
     kept: Kept,
-    /// Whether [`Submap::information`] is without that of landmarks that the next part was begun with.
+    /// Whether [`Submap::information`] is without that of landmarks that the next submap was begun with.
     is_given: bool,
 }
 
-/// Landmarks that the part behind this one is begun with.
+/// Landmarks that the submap behind this one is begun with.
 #[derive(Clone, Debug, Default)]
 pub struct Kept {
-    /// Their places in the list of this part's.
+    /// Their places in the list of this submap's.
     pub landmarks: Vec<usize>,
     /// P_KK⁻¹, of their e.
     pub information: DMatrix<f64>,
@@ -70,7 +70,7 @@ impl std::ops::Deref for Submap {
     }
 }
 
-/// Where the unknowns of a part are: its base and its end, and its landmarks.
+/// Where the unknowns of a submap are: its base and its end, and its landmarks.
 #[derive(Clone, Copy, Debug)]
 pub struct At<'a> {
     /// B.
@@ -88,7 +88,7 @@ impl Submap {
         Some(Self { gaussian, information, kept: Kept::default(), is_given: false })
     }
 
-    /// The same where the next part is begun with some of its landmarks. `None` if their covariance has no inverse.
+    /// The same where the next submap is begun with some of its landmarks. `None` if their covariance has no inverse.
     pub fn keeping(mut self, landmarks: Vec<usize>) -> Option<Self> {
         if landmarks.is_empty() {
             return Some(self);
@@ -101,19 +101,20 @@ impl Submap {
         Some(self)
     }
 
-    /// Whether the next part is begun with landmarks of this one.
+    /// Whether the next submap is begun with landmarks of this one.
     pub fn leaves_any(&self) -> bool {
         self.is_given || !self.kept.landmarks.is_empty()
     }
 
-    /// The landmarks that the next part is begun with, as seen from its base; `numbers` are those of this part's.
+    /// The landmarks that the next submap is begun with, as seen from its base; `numbers` are those of this submap's.
     pub fn common(&self, numbers: &[usize]) -> Common {
         let of_kept = self.kept.landmarks.iter().map(|i| numbers[*i]).collect();
         Common::seen_from(&self.exit, of_kept, &self.kept.information)
     }
 
-    /// Its density given the landmarks that the next part was begun with, of those that `has` says the next part still
-    /// has: what this part says of them, the next part says. `None` where there are none, and where it is so already.
+    /// Its density given the landmarks that the next submap was begun with, of those that `has` says the next submap
+    /// still has: what this submap says of them, the next submap says. `None` where there are none, and where it is so
+    /// already.
     pub fn given_the_next(&self, has: impl Fn(usize) -> bool) -> Option<Self> {
         if self.is_given || self.kept.landmarks.is_empty() {
             return None;
@@ -123,12 +124,12 @@ impl Submap {
         Some(Self { information, is_given: true, ..self.clone() })
     }
 
-    /// The same, with nothing for the next part to begin with.
+    /// The same, with nothing for the next submap to begin with.
     pub fn leaving_nothing(self) -> Self {
         Self { kept: Kept::default(), ..self }
     }
 
-    /// Whether what it says of landmarks that the next part was begun with is what that one says.
+    /// Whether what it says of landmarks that the next submap was begun with is what that one says.
     pub fn is_given(&self) -> bool {
         self.is_given
     }
@@ -143,7 +144,7 @@ impl Submap {
         Self { gaussian, information: information.into(), kept: Kept::default(), is_given: false }
     }
 
-    /// P⁻¹; less that of [`Submap::kept`], where the next part says it.
+    /// P⁻¹; less that of [`Submap::kept`], where the next submap says it.
     pub fn information(&self) -> &Symmetric {
         self.information.get()
     }
@@ -166,12 +167,12 @@ impl Submap {
         Self::of_information(gaussian, Symmetric::new(information)).without_motion()
     }
 
-    /// Whether it has no more than a part before a solution needs, [`Submap::settled`].
+    /// Whether it has no more than a submap before a solution needs, [`Submap::settled`].
     pub fn is_settled(&self) -> bool {
         self.gaussian.covariance.is_empty() && self.information.is_made()
     }
 
-    /// The same without the covariance, which only the parts behind a solution need.
+    /// The same without the covariance, which only the submaps behind a solution need.
     pub fn settled(&self) -> Self {
         let Gaussian { exit, ids, places, .. } = &self.gaussian;
         let covariance = DMatrix::zeros(0, 0);
@@ -240,8 +241,8 @@ impl Submap {
         gradient
     }
 
-    /// The normal equations of this part: of its base, its end and its landmarks, in this order; those of the base are
-    /// left out where it is known. `unknowns` are the names of all of them.
+    /// The normal equations of this submap: of its base, its end and its landmarks, in this order; those of the base
+    /// are left out where it is known. `unknowns` are the names of all of them.
     pub fn element(&self, at: &At<'_>, unknowns: Vec<usize>, base_is_known: bool) -> Element {
         let (by_base, by_exit, exits, by_landmark) = self.jacobians(at);
         let n = self.ids.len();
@@ -280,7 +281,7 @@ pub mod tests {
     use rand::{RngExt, SeedableRng};
     use rand_chacha::ChaCha8Rng;
 
-    /// A part with `landmarks` landmarks around its way, and a full covariance.
+    /// A submap with `landmarks` landmarks around its way, and a full covariance.
     pub fn random_part(seed: u64, landmarks: u32) -> Submap {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let n = 3 + 2 * landmarks as usize;

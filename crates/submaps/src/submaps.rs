@@ -1,4 +1,4 @@
-//! A filter's map, part by part.
+//! A filter's map, submap by submap.
 
 mod close;
 mod known;
@@ -34,20 +34,20 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 pub use whole::Snapshot;
 
-/// Clouds from the question what is near to the answer.
+/// Scans from the question what is near to the answer.
 const NEAR_SCANS: u64 = 3;
-/// Landmarks are asked for again at the earliest after so many clouds.
+/// Landmarks are asked for again at the earliest after so many scans.
 const ASK_SCANS: u64 = 5;
 
-/// A part leaves the landmarks to the next one that were read in the last clouds, so many.
+/// A submap leaves the landmarks to the next one that were read in the last scans, so many.
 const RECENT_SCANS: usize = 10;
 /// And candidates that were read in so many: others would gather in the filter for as long as the robot drives.
 const CANDIDATE_SCANS: usize = 30;
 
-/// A part has at least so many clouds.
+/// A submap has at least so many scans.
 const BENT_SCANS: u64 = 8;
 
-/// What the heading of the open part does to its end to second order, m: a part that is longer is closed.
+/// What the heading of the open submap does to its end to second order, m: a submap that is longer is closed.
 const LONG_M: f64 = 0.01;
 
 const OTHER_FILTER: CompositionError = CompositionError(
@@ -55,24 +55,24 @@ const OTHER_FILTER: CompositionError = CompositionError(
      'default' or another invariant filter, or map.local_features to 0",
 );
 
-/// What is known of the parts.
+/// What is known of the submaps.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Status {
-    /// Closed parts.
+    /// Closed submaps.
     pub submaps: usize,
     /// What they are after those of the same landmarks were made one.
     pub kept: usize,
-    /// Landmarks in closed parts.
+    /// Landmarks in closed submaps.
     pub landmarks: usize,
     /// Solutions that were taken in force.
     pub solutions: u64,
-    /// Parts in the last one.
+    /// Submaps in the last one.
     pub solved_submaps: usize,
-    /// Clouds since it was begun.
+    /// Scans since it was begun.
     pub age_scans: u64,
     /// How often its normal equations were factored.
     pub iterations: usize,
-    /// Half of its χ²: of what the parts say of the same landmarks.
+    /// Half of its χ²: of what the submaps say of the same landmarks.
     pub cost: f64,
     /// Numbers in the factor of its normal equations.
     pub factor_entries: usize,
@@ -80,23 +80,23 @@ pub struct Status {
     pub failed: u64,
     /// Why the last one failed.
     pub failure: Option<SolveError>,
-    /// Landmarks that are elsewhere than an earlier part has them, and count as others since.
+    /// Landmarks that are elsewhere than an earlier submap has them, and count as others since.
     pub moved: u64,
     /// Landmarks that the map had no room for.
     pub without_room: u64,
 }
 
-/// What a part that is closed leaves to the next one.
+/// What a submap that is closed leaves to the next one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Goes {
-    /// The landmarks that were seen in the last clouds: the robot goes on among them.
+    /// The landmarks that were seen in the last scans: the robot goes on among them.
     On,
     /// Nothing.
     Nowhere,
 }
 
-/// The map of a filter in parts: what the filter itself holds is the open part, begun at its base. [`Submaps::join`] gives
-/// the pose in the map at each step, and closes a part that is large enough.
+/// The map of a filter in submaps: what the filter itself holds is the open submap, begun at its base.
+/// [`Submaps::join`] gives the pose in the map at each step, and closes a submap that is large enough.
 pub struct Submaps {
     local_features: usize,
     max_features: usize,
@@ -107,30 +107,30 @@ pub struct Submaps {
     numbers: ById<usize>,
     /// By its number.
     seen: Vec<Seen>,
-    /// Landmarks of the open part without identity that are known: the filter's identity, and the number.
+    /// Landmarks of the open submap without identity that are known: the filter's identity, and the number.
     recognised: Vec<(u32, usize)>,
     /// Of the last step: the filter's identity, and that in the map.
     merged: Vec<(u32, u32)>,
     near: Near,
     /// Rows of `near`, by identity.
     index: ById<usize>,
-    /// Landmarks that the open part was begun with, and that it has not begun anew since.
+    /// Landmarks that the open submap was begun with, and that it has not reinitialized since.
     inherited: Vec<Inherited>,
-    /// What the closed parts and the open one have in common through these.
+    /// What the closed submaps and the open one have in common through these.
     coupling: Coupling,
-    /// What readings from outside have said of the base of the open part.
+    /// What measurements from outside have said of the base of the open submap.
     outside: Outside,
     /// Since when they are all elsewhere than the robot is.
     elsewhere_since: Option<Stamp>,
-    /// Readings from outside that were left out, and that the filter has not counted yet.
+    /// Measurements from outside that were left out, and that the filter has not counted yet.
     left_out: u64,
     /// Those that said nothing, likewise.
     undetermined: u64,
-    /// The first position of the open part, before it is known where the world lies.
+    /// The first position of the open submap, before it is known where the world lies.
     first_position: Option<Position>,
-    /// When the last reading from outside was taken in.
+    /// When the last measurement from outside was taken in.
     heard_at: Option<Stamp>,
-    /// When the last clouds were.
+    /// When the last scans were.
     recent: VecDeque<Stamp>,
     solution: Option<Arc<Solution>>,
     solving: Option<(u64, Job<Result<Solved, SolveError>>)>,
@@ -143,18 +143,18 @@ pub struct Submaps {
     asked_at: u64,
     scans: u64,
     started_at: u64,
-    /// When the open part was begun.
+    /// When the open submap was begun.
     opened_at: u64,
     time_jumps: u64,
-    /// The farthest landmark of the open part that was seen lately, m.
+    /// The farthest landmark of the open submap that was seen lately, m.
     view_m: f64,
     workspace: Workspace,
     identification: Identification,
     /// The last landmark of `near` that was compared with others at its place.
     swept: usize,
     status: Status,
-    /// Whether landmarks of the open part may be closed ones, and it is not known which. How they differ is linear near
-    /// the base: the search goes on from a new one.
+    /// Whether landmarks of the open submap may be closed ones, and it is not known which. How they differ is linear
+    /// near the base: the search goes on from a new one.
     is_loop_open: bool,
     estimate: Option<PoseEstimate>,
     /// Whether the map was moved since it was last solved for: what is near cannot be asked for until it is.
@@ -162,11 +162,11 @@ pub struct Submaps {
 }
 
 impl Submaps {
-    /// For a filter that has not begun yet. `None` where no parts are made ([`lienav_slam::Config::makes_submaps`]): the
-    /// map is one.
+    /// For a filter that has not begun yet. `None` where no submaps are made ([`lienav_slam::Config::makes_submaps`]):
+    /// the map is one.
     ///
     /// # Errors
-    /// The filter, `map.mode` or a calibration that cannot be made in parts, as a sentence.
+    /// The filter, `map.mode` or a calibration that cannot be made in submaps, as a sentence.
     pub fn new(slam: &Slam, worker: Worker) -> Result<Option<Self>, CompositionError> {
         let config = slam.config().clone();
         if !config.makes_submaps() {
@@ -221,7 +221,7 @@ impl Submaps {
         Ok(Some(submaps))
     }
 
-    /// Forgets all parts. The first part begins where the configuration has the start.
+    /// Forgets all submaps. The first submap begins where the configuration has the start.
     pub fn forget(&mut self, slam: &Slam) {
         let config = slam.config();
         (self.local_features, self.max_features) = (config.map.local_features.max(1), config.map.max_features);
@@ -241,13 +241,14 @@ impl Submaps {
         (self.status, self.time_jumps, self.is_moved) = (Status::default(), slam.time_jumps(), false);
     }
 
-    /// What is known of the parts.
+    /// What is known of the submaps.
     pub fn status(&self) -> &Status {
         &self.status
     }
 
-    /// Has what is due before the next step: a new solution, or what it says of what is near. This is where work is done
-    /// that is done in place, and where a filter waits for a thread that is late. [`Submaps::join`] takes it in force.
+    /// Has what is due before the next step: a new solution, or what it says of what is near. This is where work is
+    /// done that is done in place, and where a filter waits for a thread that is late. [`Submaps::join`] takes it in
+    /// force.
     pub fn collect(&mut self) {
         let next = self.scans + 1;
         if let Some((_, job)) = self.solving.take_if(|(due, _)| *due <= next) {
@@ -274,13 +275,13 @@ impl Submaps {
         }
     }
 
-    /// The parts behind the first so many.
+    /// The submaps behind the first so many.
     fn closed_after(&self, closed: usize) -> &[Placed] {
         let count = self.problem.closed - closed;
         &self.problem.submaps[self.problem.submaps.len() - count..]
     }
 
-    /// The step of the filter, with the pose in the map. Closes the open part if it is large enough.
+    /// The step of the filter, with the pose in the map. Closes the open submap if it is large enough.
     pub fn join(&mut self, slam: &mut Slam, step: Step) -> Step {
         self.merged.clear();
         self.count_left_out(slam);
@@ -300,7 +301,7 @@ impl Submaps {
         let Some(local) = slam.local() else { return step };
         self.check_inherited(&local);
         self.recognise(&local, step.estimate.stamp);
-        // A candidate that is a landmark of the closed parts is one.
+        // A candidate that is a landmark of the closed submaps is one.
         for (id, _) in &self.merged {
             slam.confirm(*id);
         }
@@ -317,7 +318,7 @@ impl Submaps {
         let estimate = PoseEstimate { pose: joined.pose, covariance: joined.covariance, ..step.estimate };
         self.estimate = Some(estimate);
         if slam.is_between() {
-            // The filter was not corrected: its part is as it was at the step before.
+            // The filter was not corrected: its submap is as it was at the step before.
             return Step {
                 estimate: slam.carried_between(&estimate, step.estimate.stamp),
                 landmarks: self.seen.len(),
@@ -334,10 +335,10 @@ impl Submaps {
         // One that is begun with many has as many new ones as one that is not.
         let is_full =
             landmarks >= self.local_features.max(2 * in_view).max(self.inherited.len() + self.local_features / 2);
-        // What a part says is final: where ranges are vague, it waits until the last clouds were linearized again.
+        // What a submap says is final: where ranges are vague, it waits until the last scans were linearized again.
         let is_full = is_full && !local.is_unsettled();
         let is_settled = self.scans >= self.opened_at + BENT_SCANS;
-        // A loop that has closed is closed in the least squares, too, and does not wait until the part is full.
+        // A loop that has closed is closed in the least squares, too, and does not wait until the submap is full.
         let is_bent = is_settled && joined.shared >= 2 && joined.bend(self.view_m) > BENT;
         let seeks = is_settled && self.is_loop_open;
         let is_due = is_settled && (is_long(&local) || self.has_found_world());
@@ -354,14 +355,14 @@ impl Submaps {
         slam.count_undetermined(std::mem::take(&mut self.undetermined));
     }
 
-    /// The pose at the newest odometry; before the first cloud, the start carried on to it.
+    /// The pose at the newest odometry; before the first scan, the start carried on to it.
     pub fn predicted(&self, slam: &Slam) -> Option<PoseEstimate> {
         let ahead = slam.predicted()?;
         let inherited = || PoseEstimate { pose: self.near.base, covariance: self.near.base_covariance(), ..ahead };
         slam.carried_ahead(&self.estimate.unwrap_or_else(inherited))
     }
 
-    /// How far the robot sees, and whether it sees landmarks that the closed parts know and were not asked for.
+    /// How far the robot sees, and whether it sees landmarks that the closed submaps know and were not asked for.
     fn look_around(&mut self, local: &LocalMap<'_>, stamp: Stamp) {
         let mut missing = false;
         let robot = local.pose();
@@ -378,7 +379,8 @@ impl Submaps {
         }
     }
 
-    /// A landmark that the filter has dropped, or begun anew, is known from other readings than the closed parts have.
+    /// A landmark that the filter has dropped, or reinitialized, is known from other measurements than the closed
+    /// submaps have.
     fn check_inherited(&mut self, local: &LocalMap<'_>) {
         let before = self.inherited.len();
         self.inherited.retain(|inherited| {

@@ -1,4 +1,4 @@
-//! Parts beside the filter that has one map, and beside each other.
+//! Submaps beside the filter that has one map, and beside each other.
 
 mod calibration;
 mod extend;
@@ -23,7 +23,7 @@ use rand_distr::{Distribution, Normal};
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// Five parts that agree on where everything is: neighbours share landmarks, and the first and the last do.
+/// Five submaps that agree on where everything is: neighbours share landmarks, and the first and the last do.
 fn chain() -> (Problem, Matrix3<f64>) {
     let start_covariance = Matrix3::from_diagonal(&Vector3::new(0.04, 0.01, 0.0025));
     let pose = Se2::new(3.0, -2.0, 0.7);
@@ -65,7 +65,7 @@ fn chained(problem: &Problem) -> Near {
         .fold(start, |near, placed| near.behind(&placed.submap, &placed.landmarks, |_, _| true).unwrap())
 }
 
-/// What one part after the other gives in covariance form, and what the sparse least squares give, is the same.
+/// What one submap after the other gives in covariance form, and what the sparse least squares give, is the same.
 #[test]
 fn the_chain_of_submaps_is_the_least_squares_of_all() {
     let (problem, _) = chain();
@@ -82,7 +82,7 @@ fn the_chain_of_submaps_is_the_least_squares_of_all() {
     }
 }
 
-/// Where parts differ a little, the corrections of both agree to first order in the differences.
+/// Where submaps differ a little, the corrections of both agree to first order in the differences.
 #[test]
 fn small_differences_are_shared_out_in_the_same_way() {
     let off = |scale: f64| {
@@ -122,7 +122,7 @@ struct World {
 const POSTS: usize = 24;
 
 impl World {
-    /// How it goes on from one reading to the next: 1 m/s, 0.1 rad/s, 0.1 s.
+    /// How it goes on from one measurement to the next: 1 m/s, 0.1 rad/s, 0.1 s.
     const STEP: Vector3<f64> = Vector3::new(0.1, 0.0, 0.01);
 
     fn new(seed: u64, noise: f64) -> Self {
@@ -218,15 +218,16 @@ fn run(
     }
 }
 
-/// With noise so small that nothing is nonlinear, the parts know at each cloud what one map knows: also after the loop,
-/// and also of how well they know it. A reading used twice, or not at all, would make the covariance another one.
+/// With noise so small that nothing is nonlinear, the submaps know at each scan what one map knows: also after the
+/// loop, and also of how well they know it. A measurement used twice, or not at all, would make the covariance another
+/// one.
 #[test]
 fn at_every_scan_the_submaps_know_what_one_map_knows() {
     let (dense, map, ..) = run(1, 1e-3, 0, Worker::InPlace);
     let (steps, landmarks, status, _) = run(1, 1e-3, 10, Worker::InPlace);
     assert!(status.submaps > 7 && status.solutions > 3 && status.failed == 0 && status.moved == 0, "{status:?}");
     assert_eq!((steps.len(), landmarks.len(), status.landmarks), (dense.len(), POSTS, POSTS));
-    // What is near is known late at times: until then, what the parts say is less than could be known.
+    // What is near is known late at times: until then, what the submaps say is less than could be known.
     let mut late = Vec::new();
     for (one, other) in dense.iter().zip(&steps).skip(1) {
         let (p, q) = (one.estimate.covariance, other.estimate.covariance);
@@ -363,8 +364,8 @@ fn the_pose_is_consistent_at_once_when_a_loop_closes_a_long_way_without_landmark
     assert!((0.6..1.4).contains(&first) && (0.6..1.3).contains(&later) && absurd < 4, "{first} {later} {absurd}");
 }
 
-/// Thirty times round among the same posts: parts of posts that were all known before become one, and the map is known
-/// hardly less well than by one map of all, and never better.
+/// Thirty times round among the same posts: submaps of posts that were all known before become one, and the map is
+/// known hardly less well than by one map of all, and never better.
 #[test]
 fn a_robot_that_goes_round_and_round_keeps_a_bounded_number_of_submaps() {
     let landmarks = |local_features| {
@@ -416,7 +417,7 @@ fn the_same_input_gives_the_same_bits_also_from_threads() {
     assert_eq!(one, thread);
 }
 
-/// The pose that is joined at a cloud is the end of the part that would be closed then.
+/// The pose that is joined at a scan is the end of the submap that would be closed then.
 #[test]
 fn joining_is_the_end_of_a_submap() {
     let (problem, _) = chain();
@@ -428,7 +429,7 @@ fn joining_is_the_end_of_a_submap() {
         world.advance(&mut slam);
     }
     let local = slam.local().unwrap();
-    // The closed parts know three of the posts, a little elsewhere.
+    // The closed submaps know three of the posts, a little elsewhere.
     let mut near = Near { landmarks: vec![0, 1, 2], places: Vec::new(), is_in_map: vec![false; 3], ..near };
     near.places = (0..3).map(|i| local.place(i) + Vector2::new(1e-4, -2e-4)).collect();
     near.covariance = near.covariance.view((0, 0), (9, 9)).into_owned() * 1e-4;

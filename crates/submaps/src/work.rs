@@ -1,4 +1,4 @@
-//! Work that is done beside the filter, whose result is taken in force a fixed number of clouds later, whenever it was
+//! Work that is done beside the filter, whose result is taken in force a fixed number of scans later, whenever it was
 //! done: what comes out depends on the input alone.
 
 use std::thread::{JoinHandle, spawn};

@@ -1,14 +1,14 @@
 //! Where the frame of the world lies in the map, where nobody has told: it is estimated with the map.
 //!
-//! Readings say where the open part's base B is as seen from the world, U = O⁻¹B, O the frame of the world in the map and
-//! O⁻¹ = W the map in the world. With O = Ô Exp(ω) and B = B̂ Exp(β),
+//! Measurements say where the open submap's base B is as seen from the world, U = O⁻¹B, O the frame of the world in the
+//! map and O⁻¹ = W the map in the world. With O = Ô Exp(ω) and B = B̂ Exp(β),
 //!
 //! ```math
 //! U = \hat U\, \mathrm{Exp}(\upsilon), \quad \upsilon = \beta - \mathrm{Ad}(\hat U)^{-1} \omega, \quad
 //! \omega = \mathrm{Ad}(\hat U)(\beta - \upsilon)
 //! ```
 //!
-//! Two positions of the part, or one pose, tell υ; before, nothing is known of ω, and after it the last equation says
+//! Two positions of the submap, or one pose, tell υ; before, nothing is known of ω, and after it the last equation says
 //! all that is: it has what is known of β and, independent of it, of υ.
 
 use super::near::{Near, in_map};

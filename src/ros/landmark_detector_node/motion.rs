@@ -17,7 +17,8 @@ pub struct Motion {
 }
 
 impl Motion {
-    /// Takes in a message. One that is older than the newest changes nothing, unless it is far behind: time was set back.
+    /// Takes in a message. One that is older than the newest changes nothing, unless it is far behind: time was set
+    /// back.
     pub fn odometry(&mut self, odometry: Odometry, pose: Option<Se2>) {
         let elapsed = self.newest.as_ref().map_or(0.0, |newest| odometry.stamp.since(newest.stamp));
         if (-2.0..=0.0).contains(&elapsed) && self.newest.is_some() {
@@ -30,7 +31,8 @@ impl Motion {
         self.newest = Some(odometry);
     }
 
-    /// Pose of the scanner in the odometry frame, and its twist in its own axes, at `stamp`; `None` if no odometry is near.
+    /// Pose of the scanner in the odometry frame, and its twist in its own axes, at `stamp`; `None` if no odometry is
+    /// near.
     pub fn scanner(&self, stamp: Stamp, mount: &Se2) -> Option<(Se2, Vector3<f64>)> {
         let newest = self.newest.as_ref()?;
         let elapsed = stamp.since(newest.stamp);

@@ -1,5 +1,5 @@
-//! Where the scanner sits on the robot: as parameters say, else as `/tf_static` does. `slam_node` places the landmarks by
-//! the same rules.
+//! Where the scanner sits on the robot: as parameters say, else as `/tf_static` does. `slam_node` places the landmarks
+//! by the same rules.
 
 use super::Settings;
 use crate::ros::log::Log;

@@ -193,8 +193,8 @@ fn perform(job: Job) -> Done {
     }
 }
 
-/// Whether there is nothing at `path`, or a map, be it a damaged one. Parameters come from whoever is on the network, or
-/// from a slip of the pen: neither is to cost a file of somebody else.
+/// Whether there is nothing at `path`, or a map, be it a damaged one. Parameters come from whoever is on the network,
+/// or from a slip of the pen: neither is to cost a file of somebody else.
 fn may_be_replaced(path: &Path) -> bool {
     /// So far down is the line that says what it is, bytes.
     const HEAD: u64 = 1 << 16;

@@ -1,9 +1,9 @@
 //! What the robot drove while the node was paused, by the pose in the odometry messages before and after.
 //!
-//! A filter that is switched off forgets what time it is, and would go on where it stopped, as certain as it was: wrong by
-//! as much as the robot has driven. The pause is bridged by odometry that leads from the last pose to the first one with
-//! a constant twist: noise grows as if the node had listened. Where the odometry has no pose, or one that no robot can
-//! have reached, the filter sees the pause as what it is, a gap of the odometry.
+//! A filter that is switched off forgets what time it is, and would go on where it stopped, as certain as it was: wrong
+//! by as much as the robot has driven. The pause is bridged by odometry that leads from the last pose to the first one
+//! with a constant twist: noise grows as if the node had listened. Where the odometry has no pose, or one that no robot
+//! can have reached, the filter sees the pause as what it is, a gap of the odometry.
 
 use lienav_lie::{LieGroup, Se2};
 use lienav_slam::{MotionConfig, Odometry};

@@ -7,7 +7,7 @@
 //! | lost | the robot is searched for in the map that it makes |
 //! | lost | the standard deviation of the position is no number, or at least `sensor.max_range_m` |
 //! | lost | the standard deviation of the heading is no number, or at least π/√3, that of any heading |
-//! | lost | in the last [`WINDOW`] clouds, all of at least [`FEW`] readings of known landmarks were outside their gates |
+//! | lost | in the last [`WINDOW`] clouds, all of at least [`FEW`] measurements of known landmarks were outside their gates |
 //! | degraded | more than half of them were |
 //! | degraded | the gate was opened within these clouds: what was published before was wrong |
 //! | degraded | the NIS of these clouds is beyond the χ² quantile of [`PROBABILITY`] |

@@ -11,7 +11,7 @@
 //! | WARN | the filter is switched off |
 //! | WARN | no odometry yet, or none for more than a second |
 //! | WARN | input was dropped for a reason that is not [`ORDINARY`] |
-//! | WARN | more than half of at least [`FEW`] observations were left out |
+//! | WARN | more than half of at least [`FEW`] measurements were left out |
 //! | WARN | the gate was opened: it had left out most of what was seen for too long |
 //! | WARN | time was set back, in the last [`RECENT`] |
 //! | WARN | the map was full: new features were left out |
@@ -40,7 +40,7 @@ use lienav_submaps::Status;
 use r2r::diagnostic_msgs::msg::DiagnosticStatus;
 use std::time::Duration;
 
-/// Fewer observations than this say nothing about the filter.
+/// Fewer measurements than this say nothing about the filter.
 pub const FEW: u64 = 8;
 
 /// A position that is less certain than this says nothing, m.
@@ -91,9 +91,9 @@ pub struct Report {
     pub odometry_silence: Option<Duration>,
     /// Clouds processed.
     pub steps: u64,
-    /// Observations that corrected the pose, or gave a new feature.
+    /// Measurements that corrected the pose, or gave a new feature.
     pub measurements_used: u64,
-    /// Observations that were left out.
+    /// Measurements that were left out.
     pub measurements_rejected: u64,
     /// Sum of the normalised innovations squared of all steps, and of their degrees of freedom.
     pub nis: (f64, u64),

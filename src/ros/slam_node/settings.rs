@@ -19,7 +19,8 @@ settings! {
         odom_frame: String = "odom".into();
         /// Frame of the robot; child_frame_id of odom is this, or a frame with a static transform to it.
         base_frame: String = "base_link".into();
-        /// Frame of the feature sensor where sensor.x_m and so on are given: frame_id of features is this or base_frame.
+        /// Frame of the feature sensor where sensor.x_m and so on are given: frame_id of features is this or
+        /// base_frame.
         ///
         /// Where they are not given, any frame with a static transform to base_frame will do.
         sensor_frame: String = "feature_sensor".into();

@@ -45,7 +45,7 @@ impl Statements {
         }
     }
 
-    /// Forgets what was stated: time, or the run, begins anew.
+    /// Forgets what was stated: time, or the run, is reinitialized.
     pub fn restart(&mut self) {
         let topics: Vec<String> = self.odometry.drain(..).map(|(topic, _)| topic).collect();
         let logged = std::mem::take(&mut self.logged);

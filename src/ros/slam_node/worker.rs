@@ -497,7 +497,8 @@ impl Worker {
         Some(status)
     }
 
-    /// Lost, found, a gate that was opened, odometry that is gone: each change of the word is one line with its reasons.
+    /// Lost, found, a gate that was opened, odometry that is gone: each change of the word is one line with its
+    /// reasons.
     fn log_quality(&mut self, quality: Quality, reasons: String) {
         match quality {
             Quality::Ok => self.log.info_of("pose_ok", || "pose quality: ok".into()),

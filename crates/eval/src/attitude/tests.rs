@@ -52,9 +52,9 @@ fn broad_is_met_with_one_set_of_parameters() {
     }
 }
 
-/// Asked: 0.5°, and the bias within 0.002 rad/s after 20 s. The bias is reached; inclination is not: 0.97° from a cold start, 0.55°
-/// with the first orientation and the bias of the first seconds. A drone does not stay about where it is, as the
-/// filter's motion model says. These bounds keep it from getting worse.
+/// Asked: 0.5°, and the bias within 0.002 rad/s after 20 s. The bias is reached; inclination is not: 0.97° from a cold
+/// start, 0.55° with the first orientation and the bias of the first seconds. A drone does not stay about where it is,
+/// as the filter's motion model says. These bounds keep it from getting worse.
 #[test]
 fn euroc_from_a_cold_start_in_motion() {
     let Some(recording) = recorded("euroc", "euroc_mh01") else { return };

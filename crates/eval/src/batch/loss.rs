@@ -4,7 +4,7 @@
 /// Welsch 1977).
 const CAUCHY_SCALE: f64 = 2.385;
 
-/// What an observation counts whose residual is s = ‖r‖²_R.
+/// What a measurement counts whose residual is s = ‖r‖²_R.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Loss {
     /// ρ = s: maximum likelihood of normal noise.
@@ -22,7 +22,7 @@ impl Loss {
         }
     }
 
-    /// ρ'(s), the weight of the observation in the normal equations.
+    /// ρ'(s), the weight of the measurement in the normal equations.
     pub(super) fn weight(self, s: f64) -> f64 {
         match self {
             Self::Squares => 1.0,

@@ -31,14 +31,14 @@ pub struct Problem {
     pub layout: Layout,
     /// The identity of each feature.
     pub identities: Vec<u32>,
-    /// The pose of the first cloud: 0, or 1 where the robot had moved by then.
+    /// The pose of the first scan: 0, or 1 where the robot had moved by then.
     pub first_step: usize,
 }
 
 /// What is estimated.
 #[derive(Clone, Debug)]
 pub struct Unknowns {
-    /// The start, where the robot moved before the first cloud, and the pose of each cloud.
+    /// The start, where the robot moved before the first scan, and the pose of each scan.
     pub poses: Vec<Se2>,
     /// Features in the map, m.
     pub landmarks: Vec<Vector2<f64>>,
@@ -56,8 +56,8 @@ enum Prior {
 }
 
 impl Problem {
-    /// The problem of a traced run, and the filter's estimates as a first guess. Landmarks of `map` are known beforehand,
-    /// as well as it says; their joint covariance is not used. `None` of a run without clouds.
+    /// The problem of a traced run, and the filter's estimates as a first guess. Landmarks of `map` are known
+    /// beforehand, as well as it says; their joint covariance is not used. `None` of a run without scans.
     pub fn new(
         trace: &Trace,
         (config, map): (&Config, &LandmarkMap),
@@ -312,8 +312,8 @@ fn settled(trace: &Trace) -> HashSet<(u32, usize)> {
     settled
 }
 
-/// The variance with which readings whose errors last tell as much as they do together, `since` seconds after the last:
-/// σ² coth(Δt/2T), as of [`Sensors::repetition`].
+/// The variance with which measurements whose errors last tell as much as they do together, `since` seconds after the
+/// last: σ² coth(Δt/2T), as of [`Sensors::repetition`].
 fn lasting_variance(std_m: f64, time_s: f64, since_s: f64) -> f64 {
     std_m * std_m / (0.5 * since_s.max(1e-3) / time_s).tanh()
 }

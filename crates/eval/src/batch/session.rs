@@ -11,7 +11,7 @@ use nalgebra::Vector2;
 use std::collections::{HashMap, HashSet};
 use std::time::Instant;
 
-/// The filter that runs ahead of the batch estimate. What the default has before it, clouds that are linearized again,
+/// The filter that runs ahead of the batch estimate. What the default has before it, scans that are linearized again,
 /// is what the batch estimate does itself.
 const FRONT_END: &str = "iterated";
 
@@ -40,8 +40,8 @@ impl Session {
         Ok(Self { filter, name, config, settings, sensors: sensors.to_vec(), map: LandmarkMap::default() })
     }
 
-    /// Landmarks that are known before the run, as well as the map says. They are estimated with the rest, in every mode
-    /// of the map but `mapping`.
+    /// Landmarks that are known before the run, as well as the map says. They are estimated with the rest, in every
+    /// mode of the map but `mapping`.
     ///
     /// # Errors
     /// Landmarks that are no map, or that cannot be made parts of one.
@@ -53,7 +53,7 @@ impl Session {
         Ok(())
     }
 
-    /// Keeps what the filter ahead takes readings for.
+    /// Keeps what the filter ahead takes measurements for.
     pub fn keep_matches(&mut self) {
         self.filter.keep_matches();
     }
@@ -73,7 +73,7 @@ impl Session {
         self.solve().0
     }
 
-    /// The same with the solution itself; `None` of a run without clouds.
+    /// The same with the solution itself; `None` of a run without scans.
     ///
     /// Where time was set back, only what came after it is estimated. The time of a step is that of the whole by the
     /// number of steps. The run's NIS is what is left of the whole fit, and stands at the last estimate.

@@ -8,7 +8,7 @@ use lienav_slam::{CalibrationConfig, CalibrationParameter, Discretization, Prior
 pub struct Settings {
     /// How a velocity becomes a motion.
     pub discretization: Discretization,
-    /// What an observation far off counts.
+    /// What a measurement far off counts.
     pub loss: Loss,
     /// Whether scales and biases are estimated even where the configuration has them off.
     pub calibrates: bool,
@@ -30,7 +30,7 @@ impl Settings {
     ///
     /// - `batch`: what the filter `iterated` accepts, squared residuals, steps by the exponential.
     /// - `batch-euler`: the same with Euler's steps (Shen 2019, eq. (5.9)), for worlds that move so.
-    /// - `batch-cauchy`: all observations, also those outside the gate, with Cauchy's loss.
+    /// - `batch-cauchy`: all measurements, also those outside the gate, with Cauchy's loss.
     /// - `batch-calibrated`: the same, with the scales of both velocities and the biases of range and bearing as
     ///   further unknowns, where `calibration` does not switch on any parameter itself.
     ///

@@ -1,4 +1,4 @@
-//! The residual of one observation.
+//! The residual of one measurement.
 
 use super::Loss;
 use super::motion::map_from_body;
@@ -7,7 +7,7 @@ use lienav_lie::{Se2, skew};
 use lienav_slam::{CheckedMeasurement, Expected, MOTION, Mount, SENSOR, Sensors};
 use nalgebra::{SMatrix, Vector2, Vector3};
 
-/// A feature that was seen from a pose, or a reading of the pose itself.
+/// A feature that was seen from a pose, or a measurement of the pose itself.
 #[derive(Clone, Copy, Debug)]
 pub struct Sight {
     /// Which pose.
@@ -26,7 +26,7 @@ impl Sight {
     /// where the sensor has no model: a feature on top of it.
     pub fn cost(&self, sensors: Mounted<'_>, pose: &Se2, landmark: Option<&Vector2<f64>>, loss: Loss) -> Option<f64> {
         let row = self.whitened(sensors, pose, landmark)?;
-        // The logarithm of a mixture: of readings as the noise says, and of disturbed ones.
+        // The logarithm of a mixture: of measurements as the noise says, and of disturbed ones.
         let disturbed = 2.0 * self.trust(sensors, &row).max(1e-300).ln();
         Some(loss.of(row.residual.norm_squared()) + disturbed)
     }
@@ -45,7 +45,7 @@ impl Sight {
         Some(Row { residual: row.residual * root, jacobian: row.jacobian * root })
     }
 
-    /// The probability that the reading is as its noise says.
+    /// The probability that the measurement is as its noise says.
     fn trust(&self, (sensors, _): Mounted<'_>, row: &Row<3>) -> f64 {
         if sensors.dim(&self.measurement) != 1 {
             return 1.0;

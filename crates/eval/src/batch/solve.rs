@@ -26,7 +26,7 @@ const LARGEST_DAMPING: f64 = 1e9;
 /// The most likely run.
 #[derive(Clone, Debug)]
 pub struct Solution {
-    /// Pose of the base in the map at each cloud.
+    /// Pose of the base in the map at each scan.
     pub poses: Vec<Se2>,
     /// Covariance of each of them, of (x, y, θ), (m, m, rad); zero where the normal equations are singular.
     pub covariances: Vec<Matrix3<f64>>,
@@ -50,9 +50,9 @@ pub fn solve(problem: &Problem, guess: Unknowns) -> Solution {
     minimize(problem, guess, problem.layout.order())
 }
 
-/// Minimises from a guess whose poses and features do not fit each other: poses as they were estimated at their instant,
-/// before a loop has moved the features. Whole steps raise the cost at first, and lead to the minimum all the same;
-/// damped ones would take hundreds.
+/// Minimises from a guess whose poses and features do not fit each other: poses as they were estimated at their
+/// instant, before a loop has moved the features. Whole steps raise the cost at first, and lead to the minimum all the
+/// same; damped ones would take hundreds.
 pub fn solve_from_afar(problem: &Problem, guess: Unknowns) -> Solution {
     let order = problem.layout.order();
     let mut search = Search { cost: f64::INFINITY, at: guess.clone(), damping: 0.0, order: order.clone() };

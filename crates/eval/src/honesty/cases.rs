@@ -6,7 +6,7 @@ use lienav_slam::{Config, MeasurementKind};
 /// Factors by which the standard deviations that a filter is told differ from what they are.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ClaimedNoise {
-    /// Of readings.
+    /// Of measurements.
     pub sensor: f64,
     /// Of odometry.
     pub odometry: f64,
@@ -37,7 +37,7 @@ pub fn cases() -> Vec<Case> {
         let name = format!("errors of readings stay alike for {seconds} s");
         all.push(disturbed(&name, scenario, vec![set("sensor.correlation_s", seconds)]));
     }
-    // A mixture of 19 readings with σ and one with 5 σ has the variance (19 + 25)/20 σ².
+    // A mixture of 19 measurements with σ and one with 5 σ has the variance (19 + 25)/20 σ².
     all.push(disturbed(
         "one reading in twenty with 5 σ",
         "heavy-tails",

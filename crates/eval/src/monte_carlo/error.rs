@@ -22,7 +22,7 @@ pub enum ExperimentError {
     /// A name that is no scenario's.
     #[error(transparent)]
     UnknownScenario(#[from] UnknownScenario),
-    /// A scenario without clouds, in which there is nothing to judge.
+    /// A scenario without scans, in which there is nothing to judge.
     #[error("scenario '{0}' has no feature cloud; sensor.first_s has to be less than the duration of the trajectory")]
     NoSteps(String),
     /// No runs or no filters.

@@ -9,9 +9,9 @@ use crate::plot;
 use std::io::{self, Write};
 use std::path::Path;
 
-/// Writes `report.json`, `report.txt`, `report.html`, `scenario.yaml`, `steps.csv` (each filter at each step, over the runs),
-/// `runs.csv` (each filter in each run, over its steps), `error_growth.svg` and `nees.svg`, all of them or nothing. All
-/// but the reports are the same bytes every time, and these too without times.
+/// Writes `report.json`, `report.txt`, `report.html`, `scenario.yaml`, `steps.csv` (each filter at each step, over the
+/// runs), `runs.csv` (each filter in each run, over its steps), `error_growth.svg` and `nees.svg`, all of them or
+/// nothing. All but the reports are the same bytes every time, and these too without times.
 ///
 /// # Errors
 /// Which file could not be written, and why.

@@ -61,15 +61,15 @@ pub struct FilterReport {
 /// How right the associations of many runs were; numbers are means over runs, but for the counts of runs.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct AssociationReport {
-    /// Of the pairs of readings that went to one landmark, the part that is of one true landmark.
+    /// Of the pairs of measurements that went to one landmark, the part that is of one true landmark.
     pub pair_precision: Option<f64>,
-    /// Of the pairs of readings of one true landmark, the part that went to one landmark.
+    /// Of the pairs of measurements of one true landmark, the part that went to one landmark.
     pub pair_recall: Option<f64>,
-    /// The same of the readings that were used only.
+    /// The same of the measurements that were used only.
     pub used_pair_recall: Option<f64>,
     /// The part of the matches that is wrong.
     pub wrong_fraction: Option<f64>,
-    /// The part of the readings of true landmarks that was used.
+    /// The part of the measurements of true landmarks that was used.
     pub used_fraction: Option<f64>,
     /// Landmarks of the final map that are of a true one that another one is of already.
     pub duplicates: f64,

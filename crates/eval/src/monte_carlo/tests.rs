@@ -155,7 +155,7 @@ fn the_batch_estimate_runs_beside_filters_and_is_nearer_to_the_truth() {
     assert!((residual - 1.0).abs() < 0.1, "{residual}");
 }
 
-/// Where ranges are vague when features are new, what sets the default apart is that it takes the last clouds in
+/// Where ranges are vague when features are new, what sets the default apart is that it takes the last scans in
 /// again: then its error is the batch estimate's, run by run. Filters that do not are several times as far from it.
 #[test]
 fn scans_that_are_linearized_again_bring_the_default_to_the_batch_estimate() {

@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 /// What one filter made of one run.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Trial {
-    /// One for each cloud of features, in the order of their stamps.
+    /// One for each scan of features, in the order of their stamps.
     pub(super) samples: Vec<Sample>,
     /// Normalised innovations squared of all updates together, and their degrees of freedom.
     pub(super) nis_sum: f64,

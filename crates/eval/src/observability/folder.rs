@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 /// Writes `report.json`, `report.txt`, `windows.csv`, `invented.csv`, `heading.svg` (what is invented of the heading,
-/// cloud by cloud) and `windows.svg` (what each window says of the heading).
+/// scan by scan) and `windows.svg` (what each window says of the heading).
 ///
 /// # Errors
 /// Which file could not be written, and why.

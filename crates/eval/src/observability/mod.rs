@@ -1,8 +1,9 @@
 //! What a filter takes for observable: the local observability matrix of the Jacobians that it used, its rank and null
-//! space, and how much its readings say of directions of which no reading can say anything (Shen 2019, §§ 5.1–5.3).
+//! space, and how much its measurements say of directions of which no measurement can say anything (Shen 2019, §§
+//! 5.1–5.3).
 //!
-//! Moving and turning robot and features together, eq. (5.8), changes neither odometry nor readings of features: the
-//! three directions N of eq. (5.7) are unobservable. A linearized filter has them in the null space of
+//! Moving and turning robot and features together, eq. (5.8), changes neither odometry nor measurements of features:
+//! the three directions N of eq. (5.7) are unobservable. A linearized filter has them in the null space of
 //!
 //! ```math
 //! O = \begin{pmatrix} H_1 \Phi_1 \\ H_2 \Phi_2 \Phi_1 \\ \vdots \\ H_m \Phi_m \cdots \Phi_1 \end{pmatrix}
@@ -37,15 +38,15 @@ const RANK_TOLERANCE: f64 = 1e-9;
 /// leaves 10⁻¹⁹.
 const NOTHING: f64 = 1e-12;
 
-/// What some clouds in a row say, by the Jacobians that the filter used, about the state before them, of which nothing
+/// What some scans in a row say, by the Jacobians that the filter used, about the state before them, of which nothing
 /// is known.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Window {
-    /// Stamp of the last cloud, s.
+    /// Stamp of the last scan, s.
     pub stamp_s: f64,
     /// Features that are in the state all the time and are read: M.
     pub features: usize,
-    /// Of O; 2M if no reading says anything of where the whole is.
+    /// Of O; 2M if no measurement says anything of where the whole is.
     pub rank: usize,
     /// Dimension of the null space, 3 + 2M − rank: 3 is right.
     pub nullity: usize,
@@ -56,11 +57,11 @@ pub struct Window {
     pub position_information: f64,
 }
 
-/// What all readings up to a cloud say of the three directions, by the Jacobians that the filter used, carried on by
+/// What all measurements up to a scan say of the three directions, by the Jacobians that the filter used, carried on by
 /// its own motions and beginnings of features. All of it is invented.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Invented {
-    /// Stamp of the cloud, s.
+    /// Stamp of the scan, s.
     pub stamp_s: f64,
     /// Of turning the whole about the start, rad⁻².
     pub heading_information: f64,
@@ -100,7 +101,7 @@ fn observability_matrix(steps: &[LinearizedStep], features: &[u32]) -> DMatrix<f
     DMatrix::from_fn(rows.len(), POSE + 2 * features.len(), |r, c| rows[r][c])
 }
 
-/// The Jacobians of a reading in units of its standard deviation.
+/// The Jacobians of a measurement in units of its standard deviation.
 struct Whitened {
     by_pose: Matrix3<f64>,
     by_feature: Matrix3x2<f64>,
@@ -110,7 +111,7 @@ impl Whitened {
     /// `None` where the noise is no covariance.
     fn new(measurement: &LinearizedMeasurement) -> Option<Self> {
         let mut noise = measurement.noise;
-        // Rows that the reading does not have.
+        // Rows that the measurement does not have.
         for d in measurement.dim..3 {
             noise[(d, d)] = 1.0;
         }
@@ -138,7 +139,7 @@ fn lasting(before: &LinearizedStep, steps: &[LinearizedStep]) -> Vec<u32> {
     ids.intersection(&read).copied().collect()
 }
 
-/// The windows of `scans` clouds each that lie one behind the other; those in which no feature lasts are left out.
+/// The windows of `scans` scans each that lie one behind the other; those in which no feature lasts are left out.
 pub fn windows(steps: &[LinearizedStep], scans: usize) -> Vec<Window> {
     let scans = scans.max(1);
     let window = |first: usize| {
@@ -183,7 +184,7 @@ fn something(information: f64) -> f64 {
     if information > NOTHING { information } else { 0.0 }
 }
 
-/// What the readings up to each cloud say of moving and turning the whole about `start`, where the run began.
+/// What the measurements up to each scan say of moving and turning the whole about `start`, where the run began.
 pub fn invented(steps: &[LinearizedStep], coordinates: Coordinates, start: &Se2) -> Vec<Invented> {
     let mut pose = Matrix3::identity();
     if coordinates == Coordinates::Invariant {
@@ -204,7 +205,7 @@ pub fn invented(steps: &[LinearizedStep], coordinates: Coordinates, start: &Se2)
                     Some(direction) => whitened.by_feature * direction,
                     None => continue,
                 },
-                // A reading of the pose does say something of where the whole is.
+                // A measurement of the pose does say something of where the whole is.
                 Subject::Pose => continue,
             };
             let seen = whitened.by_pose * pose + of_feature;

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 pub struct Report {
     /// Where the input came from.
     pub source: String,
-    /// Clouds of a window.
+    /// Scans of a window.
     #[serde(rename = "clouds")]
     pub scans: usize,
     /// By filter, in the order they were asked for.
@@ -37,7 +37,7 @@ pub struct FilterReport {
     pub invented: Invented,
     /// Window by window.
     pub windows: Vec<Window>,
-    /// Cloud by cloud.
+    /// Scan by scan.
     pub steps: Vec<Invented>,
 }
 

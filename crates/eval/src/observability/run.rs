@@ -11,9 +11,9 @@ use lienav_slam::{ConfigError, MapMode};
 pub struct Observed {
     /// The name of the filter.
     pub filter: String,
-    /// Clouds in a row, taken together.
+    /// Scans in a row, taken together.
     pub windows: Vec<Window>,
-    /// Cloud by cloud, since the start.
+    /// Scan by scan, since the start.
     pub invented: Vec<Invented>,
 }
 
@@ -28,7 +28,7 @@ pub enum ObservabilityError {
     KnownMap,
 }
 
-/// Runs a filter over a recording and looks at the Jacobians that it used, in windows of `scans` clouds.
+/// Runs a filter over a recording and looks at the Jacobians that it used, in windows of `scans` scans.
 ///
 /// # Errors
 /// A configuration that cannot be used, or a map that is known.

@@ -15,13 +15,13 @@ use nalgebra::Vector2;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Shares of all filters together: steps, readings, and landmarks of maps at all their instants. Some 4 MB.
+/// Shares of all filters together: steps, measurements, and landmarks of maps at all their instants. Some 4 MB.
 const MOST_ROWS: usize = 14_000;
 const MAX_MEASUREMENTS: usize = 40_000;
 const MOST_LANDMARKS: usize = 20_000;
 /// The most steps of one filter.
 const MOST_ROWS_OF_ONE: usize = 7000;
-/// Stretches of time over which readings are summed up.
+/// Stretches of time over which measurements are summed up.
 const BINS: usize = 120;
 /// A path has no detail finer than this part of its extent.
 const PATH_RESOLUTION: f64 = 1.0 / 4000.0;
@@ -94,16 +94,16 @@ struct Rows {
     left: Vec<Option<usize>>,
 }
 
-/// Readings, flat: those of the k-th cloud that is shown are `start[k]..start[k + 1]`.
+/// Measurements, flat: those of the k-th scan that is shown are `start[k]..start[k + 1]`.
 #[derive(Default, Serialize)]
 struct Measurements {
     t: Vec<f64>,
     start: Vec<usize>,
-    /// Where a reading puts its landmark, in the base frame, m.
+    /// Where a measurement puts its landmark, in the base frame, m.
     x: Vec<f64>,
     y: Vec<f64>,
-    /// 0 used, 1 began a landmark, 2 left out by the gate; 3 more where the reading alone says no place, and x, y are
-    /// those of the landmark.
+    /// 0 used, 1 began a landmark, 2 left out by the gate; 3 more where the measurement alone says no place, and x, y
+    /// are those of the landmark.
     role: Vec<u8>,
     landmark: Vec<Option<u32>>,
 }
@@ -120,7 +120,7 @@ struct Map {
     yy: Vec<f64>,
 }
 
-/// Readings by stretches of equal time: sums over all steps.
+/// Measurements by stretches of equal time: sums over all steps.
 #[derive(Serialize)]
 struct Bins {
     width_s: f64,
@@ -160,7 +160,7 @@ impl Page {
     }
 }
 
-/// Clouds with more degrees of freedom than this have a NIS without band.
+/// Scans with more degrees of freedom than this have a NIS without band.
 const MOST_DOF: usize = 60;
 
 fn band(dof: usize) -> (f64, f64) {
@@ -275,7 +275,7 @@ impl Rows {
 }
 
 impl Measurements {
-    /// Those of the clouds at or before the steps that are shown; `most` of them, of clouds evenly spread.
+    /// Those of the scans at or before the steps that are shown; `most` of them, of scans evenly spread.
     fn new(run: &Run, kept: &[usize], most: usize, time: &dyn Fn(Stamp) -> f64) -> Self {
         let mut measurements = Self::default();
         let Some(timeline) = &run.timeline else { return measurements };
@@ -287,7 +287,7 @@ impl Measurements {
         chosen.dedup();
         let total: usize = chosen.iter().map(|&scan| scans[scan].1.len()).sum();
         let every = total.div_ceil(most.max(1)).max(1);
-        // The estimates and the clouds are both in the order of time.
+        // The estimates and the scans are both in the order of time.
         let mut estimates = run.estimates.iter();
         for (stamp, seen) in chosen.iter().step_by(every).map(|&scan| &scans[scan]) {
             let Some(estimate) = estimates.by_ref().find(|estimate| estimate.stamp >= *stamp) else { break };

@@ -1,8 +1,8 @@
 //! Which steps of a long run are shown: some at equal distances, and of each stretch of time those at which any of the
 //! numbers is least or greatest. A line through them has every peak of the line through all.
 
-/// The indices of the steps to show, in order: all, where there are no more than `most`. `columns` are the numbers whose
-/// extremes are kept, each with one number a step; those that are not finite have none.
+/// The indices of the steps to show, in order: all, where there are no more than `most`. `columns` are the numbers
+/// whose extremes are kept, each with one number a step; those that are not finite have none.
 pub(super) fn shown(steps: usize, columns: &[Vec<f64>], most: usize) -> Vec<usize> {
     if steps <= most {
         return (0..steps).collect();

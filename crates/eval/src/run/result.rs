@@ -23,11 +23,11 @@ pub struct Run {
     pub source: String,
     /// The name of the filter.
     pub filter: String,
-    /// One for each cloud of features that was processed.
+    /// One for each scan of features that was processed.
     pub estimates: Vec<Estimate>,
     /// Time of each step, µs: the odometry since the last step, and the step itself. Empty where it was not measured.
     pub step_us: Vec<f64>,
-    /// What the readings of each cloud were taken for; empty where it was not asked for.
+    /// What the measurements of each scan were taken for; empty where it was not asked for.
     pub matches: Vec<ScanMatches>,
     /// Landmarks that turned out to be one, in the order of the merges: the identity that is gone, and the one that was
     /// kept. Empty where matches are not kept.
@@ -56,8 +56,8 @@ pub struct Run {
     pub motions: Motions,
 }
 
-/// What a filter was told of the start. A start that is believed more than it is right is in every error and in the NEES
-/// of the pose from then on.
+/// What a filter was told of the start. A start that is believed more than it is right is in every error and in the
+/// NEES of the pose from then on.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct StartBelief {
     /// Whether a pose was given; otherwise the robot was searched for.
@@ -76,7 +76,7 @@ impl StartBelief {
     }
 }
 
-/// The pose after one cloud of features.
+/// The pose after one scan of features.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
     /// When.
@@ -85,11 +85,11 @@ pub struct Estimate {
     pub pose: Se2,
     /// Covariance of (x, y, θ) in the map frame, (m, m, rad).
     pub covariance: Matrix3<f64>,
-    /// What the cloud did; `None` where it is not known.
+    /// What the scan did; `None` where it is not known.
     pub update: Option<Update>,
 }
 
-/// What the readings of a cloud were taken for.
+/// What the measurements of a scan were taken for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScanMatches {
     /// When.
@@ -98,7 +98,7 @@ pub struct ScanMatches {
     pub measurements: Vec<MatchedMeasurement>,
 }
 
-/// What a reading was taken for.
+/// What a measurement was taken for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MatchedMeasurement {
     /// What was read; zeros beyond the sensor's dimension.
@@ -109,18 +109,18 @@ pub struct MatchedMeasurement {
     pub role: Role,
 }
 
-/// What a cloud of features did to the filter.
+/// What a scan of features did to the filter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Update {
-    /// Normalised innovation squared of all accepted observations together.
+    /// Normalised innovation squared of all accepted measurements together.
     pub nis: f64,
     /// Its degrees of freedom.
     pub dof: usize,
-    /// Observations used.
+    /// Measurements used.
     pub accepted: usize,
-    /// Observations of new features.
+    /// Measurements of new features.
     pub added: usize,
-    /// Observations left out.
+    /// Measurements left out.
     pub rejected: usize,
 }
 

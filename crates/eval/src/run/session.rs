@@ -22,12 +22,12 @@ pub struct Session {
     estimates: Vec<Estimate>,
     step_us: Vec<f64>,
     since_last_step_us: f64,
-    /// What the readings were taken for, where it is asked for.
+    /// What the measurements were taken for, where it is asked for.
     matches: Option<Vec<ScanMatches>>,
     merged: Vec<(u32, u32)>,
     timeline: Option<Timeline>,
     motions: Motions,
-    /// What kinds of readings came.
+    /// What kinds of measurements came.
     kinds: Vec<MeasurementKind>,
     given: Given,
 }
@@ -81,7 +81,7 @@ impl Session {
         }
     }
 
-    /// Keeps what readings are taken for from now on; meant to be called before the first input.
+    /// Keeps what measurements are taken for from now on; meant to be called before the first input.
     pub fn keep_matches(&mut self) {
         self.slam.keep_trace();
         self.matches = Some(Vec::new());
@@ -289,7 +289,7 @@ impl Session {
     }
 }
 
-/// What the readings of the last step were taken for.
+/// What the measurements of the last step were taken for.
 fn last_matches(slam: &Slam) -> Vec<MatchedMeasurement> {
     let checked_measurements =
         slam.trace().and_then(|trace| trace.steps.last()).map(|step| step.measurements.as_slice());

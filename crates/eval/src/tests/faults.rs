@@ -1,4 +1,4 @@
-//! A run with faults at random, beside the same run without: what wrong stamps, gaps, clouds of points that nothing is
+//! A run with faults at random, beside the same run without: what wrong stamps, gaps, scans of points that nothing is
 //! known of, and spikes of the odometry cost.
 
 use super::gap::{config, scene};
@@ -20,11 +20,11 @@ use std::path::Path;
 /// What may happen to the input.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Fault {
-    /// A copy of an odometry message or of a cloud with a stamp that is wrong by seconds, or 0.
+    /// A copy of an odometry message or of a scan with a stamp that is wrong by seconds, or 0.
     Stamp,
     /// All input is lost for 1 s to 6 s.
     Gap,
-    /// A cloud of points without identity, anywhere.
+    /// A scan of points without identity, anywhere.
     Points,
     /// Up to five odometry messages in a row with a velocity or a yaw rate just below the limit.
     Spikes,
@@ -189,8 +189,8 @@ fn faults_in_all_of_the_woods_cost_little() {
     assert_cheap(&[recording], &Plan { among: &ALL, from_s: 0.0, interval_s: 30.0 }, 2);
 }
 
-/// A landmark at arm's length is beside a robot that is well known among others, however its readings bend: nothing is
-/// held back, and nothing is moved. In these two runs a pair of them once turned the map by 0.3 rad.
+/// A landmark at arm's length is beside a robot that is well known among others, however its measurements bend: nothing
+/// is held back, and nothing is moved. In these two runs a pair of them once turned the map by 0.3 rad.
 #[test]
 fn landmarks_at_arms_length_move_nothing() {
     for seed in [904_814_498_406_768, 796_384_895_109_300] {
@@ -205,8 +205,8 @@ fn landmarks_at_arms_length_move_nothing() {
 }
 
 /// Loops over metres of drift, closed by two or three trees: the robot is placed by them and by what odometry said of
-/// the way, and no tree is taken for another. Runs 1 and 3 once left 39 and 98 readings out of trees that were where
-/// they had been, because the robot was not.
+/// the way, and no tree is taken for another. Runs 1 and 3 once left 39 and 98 measurements out of trees that were
+/// where they had been, because the robot was not.
 #[test]
 fn trees_that_close_a_loop_are_not_left_out_afterwards() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/city_trees");

@@ -11,8 +11,8 @@ use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use std::path::Path;
 
-/// By so much a batch estimate of all readings differs from the published landmarks (0.025 m, `data/README.md`): where
-/// the laser has a tube is not quite where motion capture has it.
+/// By so much a batch estimate of all measurements differs from the published landmarks (0.025 m, `data/README.md`):
+/// where the laser has a tube is not quite where motion capture has it.
 const MAP_STD_M: f64 = 0.025;
 /// Slower than this, a robot does not drive, m/s and rad/s.
 const STANDING: (f64, f64) = (0.02, 0.05);

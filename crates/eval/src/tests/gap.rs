@@ -1,6 +1,6 @@
 //! What a filter claims after a stretch of which it knows nothing: all input lost while the robot drives on, or the
 //! robot carried elsewhere without its odometry noticing. NEES of the pose, three degrees of freedom, from the first
-//! cloud afterwards on.
+//! scan afterwards on.
 
 use crate::consistency::nees;
 use lienav_base::stamp::Stamp;
@@ -23,7 +23,7 @@ enum Fault {
 /// When the fault begins, s: after a first lap.
 const BEGINS_S: f64 = 70.0;
 
-/// After the first cloud, s.
+/// After the first scan, s.
 const AFTER_S: [f64; 4] = [0.0, 0.2, 0.5, 1.0];
 
 /// Three laps of the general path, about 2 m/s, among landmarks of which the robot sees about eight.
@@ -66,7 +66,7 @@ fn judge(step: &Step, truth: &Se2) -> Judged {
     Judged { error_m: shift.norm(), std_m, nees: nees(&error, &covariance).unwrap_or(f64::INFINITY) }
 }
 
-/// The steps after the fault with the truth, each by the time since the first cloud after it.
+/// The steps after the fault with the truth, each by the time since the first scan after it.
 fn run(fault: Fault, filter: &str, seed: u64) -> Vec<(f64, Judged)> {
     run_in(&scene(seed), fault, filter, 4.0)
 }
@@ -175,7 +175,7 @@ fn after_a_gap_the_ekf_does_too() {
     assert_honest(Fault::Gap(10.0), "ekf", 0.2);
 }
 
-/// It takes three clouds with three known landmarks or more to believe it; after 30 s there are fewer at first.
+/// It takes three scans with three known landmarks or more to believe it; after 30 s there are fewer at first.
 #[test]
 fn a_robot_that_was_carried_elsewhere_is_found_within_a_second() {
     assert_honest(Fault::Kidnapped(2.0), "default", 0.5);

@@ -20,7 +20,7 @@ fn apart(one: &Run, other: &Run) -> (f64, usize) {
     (greatest, missing)
 }
 
-/// The odometry or the cloud itself is stamped wrongly, not a copy of it.
+/// The odometry or the scan itself is stamped wrongly, not a copy of it.
 #[test]
 fn one_stamp_that_is_ahead_costs_its_message() {
     let scenario = scene(3);

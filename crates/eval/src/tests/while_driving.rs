@@ -19,8 +19,8 @@ const AS_STATED: Change = ("as the file states it", |_| ());
 
 const RANGES: Change = ("sensor.range_std_ratio 0.12", |config| config.sensor.range_std_ratio = 0.12);
 
-/// What odometry differs from the truth by over 1 s, once scales and slip are fitted: little on the straight, much where
-/// the robot turns. Nobody knows it while driving.
+/// What odometry differs from the truth by over 1 s, once scales and slip are fitted: little on the straight, much
+/// where the robot turns. Nobody knows it while driving.
 const ODOMETRY: Change = ("odometry with the noise that it has", |config| {
     (config.motion.velocity_x_std, config.motion.velocity_y_std) = (0.007, 0.002);
     (config.motion.yaw_rate_std, config.motion.yaw_rate_ratio_std) = (0.01, 0.08);
@@ -35,7 +35,7 @@ fn errors(run: &Run, recording: &Recording) -> Errors {
     Errors::new(run, &Truth::new(&recording.truth, &recording.true_landmarks, MAX_TRUTH_GAP_S))
 }
 
-/// Of a run, its estimates at `instants` times, evenly in its clouds; of `batch`, the last estimate of what came before
+/// Of a run, its estimates at `instants` times, evenly in its scans; of `batch`, the last estimate of what came before
 /// each of them.
 fn at_instants(recording: &Recording, config: &Config, filtered: &Run, instants: usize) -> [Run; 2] {
     let count = filtered.estimates.len();

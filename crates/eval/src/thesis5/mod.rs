@@ -40,7 +40,7 @@ pub const METHODS: [Method; 3] = [
     Method { name: "Reduced EKF", as_printed: "thesis-reduced", sound: "reduced" },
 ];
 
-/// The rival that the thesis names and does not run (its § 5.1).
+/// The hypothesis that the thesis names and does not run (its § 5.1).
 pub const RIVAL: Method = Method { name: "OC-EKF", as_printed: "thesis-oc-ekf", sound: "oc-ekf" };
 
 /// All filters that run in a cell. The first is the one the others are compared with.

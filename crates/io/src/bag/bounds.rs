@@ -55,7 +55,7 @@ impl fmt::Display for Bytes {
 /// How a file begins that Git LFS has put in the place of another one.
 const LFS_POINTER: &[u8] = b"version https://git-lfs.github.com/spec/";
 
-/// Opens a file, unless it is a folder, a pipe, a socket or a device, whose reading may never end.
+/// Opens a file, unless it is a folder, a pipe, a socket or a device, whose measurement may never end.
 ///
 /// # Errors
 /// What the file system says; [`io::ErrorKind::InvalidInput`] with what it is, if it is no regular file;

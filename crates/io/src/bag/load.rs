@@ -37,8 +37,8 @@ pub const BAD_TRUTH: &str = "bad_truth";
 ///
 /// Messages pass the checks of [`crate::convert`], as those of a node do, and are counted in [`Recording::dropped`]
 /// under the same words. Frames are those that [`Topics::frames`] states, else those of `params.yaml`, else those of
-/// the first message of each topic: a frame that changes within the bag is refused. Where `params.yaml` does not say where
-/// the sensor sits, `/tf_static` does, as for a node.
+/// the first message of each topic: a frame that changes within the bag is refused. Where `params.yaml` does not say
+/// where the sensor sits, `/tf_static` does, as for a node.
 ///
 /// # Errors
 /// Nothing can be read, or a topic that was asked for is not there.

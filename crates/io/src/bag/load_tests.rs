@@ -128,8 +128,8 @@ fn truth_is_checked_as_input_is() {
     assert_eq!(dropped(&recording), [("bad_orientation", 2), ("bad_stamp", 1), ("bad_truth", 1), ("unknown_frame", 1)]);
 }
 
-/// A bag of one odometry message, of transforms that come `after` so many clouds, and of three clouds in `lidar`, each of
-/// one thing 2 m ahead of the sensor.
+/// A bag of one odometry message, of transforms that come `after` so many clouds, and of three clouds in `lidar`, each
+/// of one thing 2 m ahead of the sensor.
 fn static_mount(transforms: &[(&str, &str, [f64; 3], f64)], after: usize, parameters: &str) -> Recording {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("bag");

@@ -29,9 +29,9 @@ impl DetectionWords {
     }
 }
 
-/// Detections as a level sensor at [`Extrinsics::mount`] would have seen them. Of each, the likeliest result says what it is
-/// and where; a detection without results, or with a result at zero, is where its box is. A covariance with a variance
-/// of 0 in the plane is not stated. Orientations are not read.
+/// Detections as a level sensor at [`Extrinsics::mount`] would have seen them. Of each, the likeliest result says what
+/// it is and where; a detection without results, or with a result at zero, is where its box is. A covariance with a
+/// variance of 0 in the plane is not stated. Orientations are not read.
 ///
 /// # Errors
 /// [`Refusal::BadStamp`]; [`Refusal::UnknownFrame`], a detection in another frame than the array's.

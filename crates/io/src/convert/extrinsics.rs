@@ -1,4 +1,5 @@
-//! Where a sensor sits, from a transform in space: the plane's part of it, and what it takes to bring readings there.
+//! Where a sensor sits, from a transform in space: the plane's part of it, and what it takes to bring measurements
+//! there.
 
 use super::refusal::Refusal;
 use lienav_lie::Se2;
@@ -14,7 +15,7 @@ const STEEP: f64 = 0.1;
 /// A rotation so near to one about the vertical is one, but for rounding.
 const EXACT: f64 = 1e-9;
 
-/// Where a sensor sits on the base, and how its readings come into the plane.
+/// Where a sensor sits on the base, and how its measurements come into the plane.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Extrinsics {
     /// Its place in the base frame. The heading is that of its X axis, or of its Y axis less 90° where X is vertical.
@@ -52,8 +53,8 @@ impl Extrinsics {
         self.levelling.m33 < 0.0
     }
 
-    /// A position in the sensor's frame and its covariance, as a level sensor at [`Extrinsics::mount`] would have measured
-    /// them, and the height above the base, m.
+    /// A position in the sensor's frame and its covariance, as a level sensor at [`Extrinsics::mount`] would have
+    /// measured them, and the height above the base, m.
     pub fn level_position(&self, p: &Vector3<f64>, covariance: &Matrix3<f64>) -> (Vector2<f64>, Matrix2<f64>, f64) {
         let c = (self.levelling * covariance * self.levelling.transpose()).fixed_view::<2, 2>(0, 0).into_owned();
         let levelled = self.levelling * p;
@@ -72,9 +73,9 @@ impl Extrinsics {
         Measurement { covariance, height_m, ..Measurement::new(id, [position.x, position.y]) }
     }
 
-    /// Makes the readings those of a level sensor at [`Extrinsics::mount`]. `heights` are the third coordinates of positions,
-    /// m; nothing, or zeros throughout, where the sensor measures none. Bearings of a sensor that leans by less than
-    /// [`MAX_TILT_RAD`] stay what they are, and those of one upside down change their sign.
+    /// Makes the measurements those of a level sensor at [`Extrinsics::mount`]. `heights` are the third coordinates of
+    /// positions, m; nothing, or zeros throughout, where the sensor measures none. Bearings of a sensor that leans by
+    /// less than [`MAX_TILT_RAD`] stay what they are, and those of one upside down change their sign.
     ///
     /// # Errors
     /// [`Refusal::TiltedSensor`]: bearings, or covariances of two coordinates, of a sensor that leans by more.

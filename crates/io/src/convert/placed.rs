@@ -25,8 +25,8 @@ fn rotation_of(q: &Quaternion) -> UnitQuaternion<f64> {
     UnitQuaternion::new_normalize(nalgebra::Quaternion::new(q.w, q.x, q.y, q.z))
 }
 
-/// A cloud of features as a level sensor at [`Extrinsics::mount`] would have made it. `preferred` decides where its fields
-/// are those of several kinds. Its frame is not looked at: who knows the seat has done that.
+/// A cloud of features as a level sensor at [`Extrinsics::mount`] would have made it. `preferred` decides where its
+/// fields are those of several kinds. Its frame is not looked at: who knows the extrinsics has done that.
 ///
 /// # Errors
 /// [`Refusal::BadStamp`], [`Refusal::BadLayout`], [`Refusal::TiltedSensor`].

@@ -35,7 +35,7 @@ pub enum Refusal {
         /// What else can be done.
         otherwise: &'static str,
     },
-    /// A sensor that leans, with readings that are meant in the plane.
+    /// A sensor that leans, with measurements that are meant in the plane.
     #[error(
         "the frame of the sensor leans by {tilt_deg:.0} degrees, and {what}: send positions x, y, z, or put the frame \
          upright"

@@ -1,9 +1,9 @@
 //! Graphs of poses and landmarks in text: g2o (`EDGE_SE2`, `EDGE_SE2_XY`) and its older form (`EDGE2` or `ODOMETRY`,
 //! `LANDMARK`, as iSAM and GTSAM have them), compressed or not.
 //!
-//! The edges from one pose to the next are the odometry, one a second; edges to landmarks are readings of relative
-//! positions with the stated noise, in a cloud for each pose. Other edges between poses close loops, which an odometry does not: they are counted
-//! and left out. Truth is another graph, without noise.
+//! The edges from one pose to the next are the odometry, one a second; edges to landmarks are measurements of relative
+//! positions with the stated noise, in a cloud for each pose. Other edges between poses close loops, which an odometry
+//! does not: they are counted and left out. Truth is another graph, without noise.
 
 use super::format::Format;
 use super::text::{Row, Table};
@@ -93,7 +93,7 @@ struct PoseEdge {
     covariance: Matrix3<f64>,
 }
 
-/// A reading of a landmark.
+/// A measurement of a landmark.
 struct Sight {
     landmark: u32,
     place: Vector2<f64>,

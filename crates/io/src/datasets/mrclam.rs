@@ -75,10 +75,10 @@ pub fn open(folder: &Path, robot: u32) -> Result<Recording, OpenError> {
 ///   m/√s, rounded up.
 /// - Bearing: 0.006–0.011 rad (1.48 × median deviation) and a bias of up to 0.008 rad. Range: 0.12–0.19 m, not white:
 ///   the error depends on distance and landmark, and stays; so ranges count with twice their deviation.
-/// - A few gross misreads, and many small ones: a reading that is one standard deviation out counts half.
+/// - A few gross misreads, and many small ones: a measurement that is one standard deviation out counts half.
 ///
 /// The velocities are those commanded, so each holds until the next: over the gaps between rows of up to a second this
-/// leaves a third to three quarters of the error of the other reading.
+/// leaves a third to three quarters of the error of the other measurement.
 fn config(start: Se2) -> Config {
     let mut config = Config::default();
     config.motion.noise = NoiseUnit::SpectralDensity;

@@ -1,5 +1,5 @@
-//! The Plaza data sets (Djugash and Singh, Carnegie Mellon University): a mowing robot with wheel odometry and ranges to
-//! radio beacons at unknown places, about four a second.
+//! The Plaza data sets (Djugash and Singh, Carnegie Mellon University): a mowing robot with wheel odometry and ranges
+//! to radio beacons at unknown places, about four a second.
 //!
 //! A folder with `odometry.csv` (t, distance, turn since the row before), `ranges.csv` (t, landmark, range),
 //! `groundtruth.csv` (t, x, y, yaw) and `landmarks.csv`.

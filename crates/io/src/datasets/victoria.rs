@@ -45,7 +45,7 @@ pub const FORMAT: Format =
     Format { prefix: "victoria", arguments: "FOLDER", about: "Victoria Park", open: |folder| open(Path::new(folder)) };
 
 /// Reads the folder. The base is the middle of the rear axle; rows of measurements with one stamp are one cloud of
-/// readings without identity; the run starts at the origin, heading along x. Positions of the antenna are
+/// measurements without identity; the run starts at the origin, heading along x. Positions of the antenna are
 /// [`Recording::fixes`], in a frame of their own; there is no truth.
 ///
 /// # Errors

@@ -99,7 +99,7 @@ fn others(problems: &[Problem], path: &Path) -> String {
     }
 }
 
-/// A map may be saved again between the reading of its two files: then it is read anew, so many times.
+/// A map may be saved again between the measurement of its two files: then it is read anew, so many times.
 const ATTEMPTS: usize = 3;
 
 impl From<SavedState> for MapFile {

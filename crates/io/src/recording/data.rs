@@ -40,8 +40,8 @@ pub struct Recording {
     pub truth: Vec<(Stamp, Se2)>,
     /// True positions of features in the map frame, m, by identity; empty where nobody knows.
     pub true_landmarks: Vec<(u32, Vector2<f64>)>,
-    /// What readings without identity are of, where a judge may know; `None` where identities are known to all or to
-    /// nobody.
+    /// What measurements without identity are of, where a judge may know; `None` where identities are known to all or
+    /// to nobody.
     pub identities: Option<Identities>,
     /// Positions of one point of the robot, where somebody has them; no truth, but a check.
     pub fixes: Option<PositionFixes>,

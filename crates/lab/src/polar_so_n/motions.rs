@@ -1,4 +1,4 @@
-//! The polar methods and their rivals on one body, as motions that can be run side by side.
+//! The polar methods and their hypotheses on one body, as motions that can be run side by side.
 
 use crate::figures::thin;
 use crate::measure::{drift, largest, time_step};

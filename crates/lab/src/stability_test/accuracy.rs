@@ -97,7 +97,7 @@ fn reference<B: TestBody>(body: &B, start: &BodyState) -> Result<BodyState, Inte
     Ok(BodyState { attitude, angular_velocity })
 }
 
-/// The time of a step along the run of the stability test, begun anew where it cannot go on.
+/// The time of a step along the run of the stability test, reinitialized where it cannot go on.
 pub(super) fn step_ns(contestant: &Contestant<StabilityBody>, budget: Duration) -> Result<f64, IntegrationError> {
     let h = 0.125;
     let start = || (contestant.start)(&StabilityBody::default(), &StabilityBody::initial_state(), h);

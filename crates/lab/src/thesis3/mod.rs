@@ -1,4 +1,4 @@
-//! Shen 2019, chapter 3: the quaternion variational integrator and its rivals on a body of three balls, a heavy top
+//! Shen 2019, chapter 3: the quaternion variational integrator and its hypotheses on a body of three balls, a heavy top
 //! and a free body.
 
 mod measured;

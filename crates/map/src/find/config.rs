@@ -11,18 +11,18 @@ pub struct FinderConfig {
     pub detection_probability: f64,
     /// The share of landmarks that are seen and are not in the map.
     pub unmapped: f64,
-    /// What all readings of a landmark have in common of their error, as a share of the variance of one: a landmark
+    /// What all measurements of a landmark have in common of their error, as a share of the variance of one: a landmark
     /// that is seen fifty times is not known seven times better.
     pub repeating: f64,
     /// A pose is found if it has all of the probability but this.
     pub doubt: f64,
-    /// For so many clouds in a row.
+    /// For so many scans in a row.
     pub scans: u32,
     /// With so many landmarks, if they have no identity.
     pub landmarks: usize,
     /// The most hypotheses that are kept.
     pub max_hypotheses: usize,
-    /// The most readings of a cloud that are used: the nearest.
+    /// The most measurements of a scan that are used: the nearest.
     pub max_sightings: usize,
 }
 

@@ -1,20 +1,21 @@
-//! The local constellation: where the landmarks of the last clouds are, as seen from the base, with their joint
+//! The local constellation: where the landmarks of the last scans are, as seen from the base, with their joint
 //! covariance.
 //!
-//! It needs no pose, and no map. A reading in the base frame is linear in it, z_i + n, so that the filter is a Kalman
-//! filter whose only linearization is that of the turn of the base. A landmark that is seen again and again is one
-//! landmark, with an error that shrinks as it should: what is compared with the map afterwards counts each once.
+//! It needs no pose, and no map. A measurement in the base frame is linear in it, z_i + n, so that the filter is a
+//! Kalman filter whose only linearization is that of the turn of the base. A landmark that is seen again and again is
+//! one landmark, with an error that shrinks as it should: what is compared with the map afterwards counts each once.
 
 use super::sighting::{Displacement, Sighting};
 use lienav_lie::skew;
 use nalgebra::{DMatrix, Matrix2, Matrix2x3, Vector2};
 
-/// A reading belongs to a landmark within this squared Mahalanobis distance: 99.97 % of them do.
+/// A measurement belongs to a landmark within this squared Mahalanobis distance: 99.97 % of them do.
 const GATE: f64 = 16.0;
-/// Readings without identity make a landmark if it was seen this often; clutter seldom comes to the same place so often.
+/// Measurements without identity make a landmark if it was seen this often; clutter seldom comes to the same place so
+/// often.
 const CONFIRMED: u32 = 3;
 /// A landmark that is not confirmed goes if it should have been seen so much oftener than it was seen, or if so many
-/// clouds in a row do not have it.
+/// scans in a row do not have it.
 const DOUBTFUL: f64 = 1.5;
 const FORGOTTEN: u32 = 30;
 /// A confirmed landmark goes if it should have been seen this often in a row, and was not: something that moved.
@@ -23,28 +24,28 @@ const GONE: f64 = 12.0;
 const VAGUE_M: f64 = 2.0;
 /// The most landmarks that are not confirmed.
 const MAX_CANDIDATES: usize = 24;
-/// A landmark that so many clouds have not had may make room for others.
+/// A landmark that so many scans have not had may make room for others.
 pub const STALE: u32 = 10;
 
 /// A landmark of the constellation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Track {
-    /// The identity that its readings name.
+    /// The identity that its measurements name.
     pub id: Option<u32>,
     /// Its class; 0 if nobody knows.
     pub class: u32,
-    /// How many clouds had it.
+    /// How many scans had it.
     pub hits: u32,
-    /// How many clouds have not had it since it was last seen.
+    /// How many scans have not had it since it was last seen.
     pub unseen: u32,
     /// How often it should have been seen since it was last seen.
     pub missed: f64,
-    /// Variance of its last reading along either axis, m².
+    /// Variance of its last measurement along either axis, m².
     pub noise: f64,
 }
 
 impl Track {
-    /// Whether it is a landmark, as far as its readings tell.
+    /// Whether it is a landmark, as far as its measurements tell.
     pub fn is_confirmed(&self) -> bool {
         self.id.is_some() || self.hits >= CONFIRMED
     }
@@ -105,7 +106,7 @@ impl Constellation {
         }
     }
 
-    /// Takes in a cloud; `most` landmarks are followed, those that came first. `expected` is the probability that the
+    /// Takes in a scan; `most` landmarks are followed, those that came first. `expected` is the probability that the
     /// sensor has of seeing what is at a place. Gives for each confirmed landmark that there was before where it is,
     /// and whether it was seen; and how far away the nearest is that there was no room for.
     pub fn take(
@@ -231,7 +232,7 @@ impl Constellation {
         matches
     }
 
-    /// A reading of landmark i: K = P_·i (P_ii + R)⁻¹, P⁺ = P − K P_i·.
+    /// A measurement of landmark i: K = P_·i (P_ii + R)⁻¹, P⁺ = P − K P_i·.
     fn correct(&mut self, i: usize, sighting: &Sighting) {
         let innovation = self.block(i, i) + sighting.covariance;
         let Some(inverse) = innovation.try_inverse() else { return };

@@ -27,7 +27,7 @@ const MAX_GATE_M: f64 = 3.0;
 const ABSENT: f64 = 0.05;
 /// A landmark is hidden from one place with this probability.
 const HIDDEN: f64 = 0.2;
-/// A reading names the wrong landmark with this probability; so does one in a place that is not the map's.
+/// A measurement names the wrong landmark with this probability; so does one in a place that is not the map's.
 const MISNAMED: f64 = 1e-3;
 /// A landmark counts for no more than this share of the density at its peak where the map repeats itself: else no
 /// number of landmarks would tell an exact grid from another.
@@ -42,7 +42,7 @@ pub struct Evidence<'a> {
     pub views: &'a Views,
     /// Of a landmark that is in no map, among those that were confirmed.
     pub unmapped: f64,
-    /// Of the variance of a reading, what all readings of a landmark share.
+    /// Of the variance of a measurement, what all measurements of a landmark share.
     pub repeating: f64,
     /// Poses of the base are sought over this area, m².
     pub area: f64,
@@ -138,7 +138,7 @@ impl Evidence<'_> {
         Some(Judgement { fit, matches, log_weight, named })
     }
 
-    /// The covariance of a landmark of the constellation: what its readings left of it, and what they share.
+    /// The covariance of a landmark of the constellation: what its measurements left of it, and what they share.
     pub fn block(&self, i: usize) -> Matrix2<f64> {
         let shared = self.repeating * self.constellation.tracks[i].noise;
         self.constellation.block(i, i) + Matrix2::identity() * shared

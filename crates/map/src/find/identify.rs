@@ -1,17 +1,17 @@
-//! Which landmark of the map a reading is of, where the robot was found.
+//! Which landmark of the map a measurement is of, where the robot was found.
 
 use super::Finder;
 use super::hypothesis::lever;
 use super::sighting::Sighting;
 
-/// A reading belongs to a landmark within this squared Mahalanobis distance: 99.97 % of them do.
+/// A measurement belongs to a landmark within this squared Mahalanobis distance: 99.97 % of them do.
 const GATE: f64 = 16.0;
 /// The squared distance of any other landmark is larger by this much: odds of 100 to one, 2 ln 100.
 const CLEAR: f64 = 9.2;
 
 impl Finder {
-    /// The identity of the landmark that a reading of the last cloud is of, seen from the most probable pose. `None` if
-    /// there is no such landmark, if another one is nearly as probable, or if there is no pose yet.
+    /// The identity of the landmark that a measurement of the last scan is of, seen from the most probable pose. `None`
+    /// if there is no such landmark, if another one is nearly as probable, or if there is no pose yet.
     pub fn landmark_of(&self, sighting: &Sighting) -> Option<u32> {
         let best = self.hypotheses.first()?;
         let rotation = best.fit.pose.rotation();

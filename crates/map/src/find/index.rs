@@ -10,7 +10,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 const CELL_LIMIT: usize = 16;
 /// The landmarks that the density is counted over, and pairs of them that are aligned to learn how alike places are.
 const SAMPLES: usize = 48;
-/// Places count as alike if landmarks agree within this, m: what a sensor and odometry reach after a few clouds.
+/// Places count as alike if landmarks agree within this, m: what a sensor and odometry reach after a few scans.
 const ALIKE_M: f64 = 0.25;
 /// The most alignments of one pair that are looked at.
 const ALIGNMENTS: usize = 64;

@@ -1,13 +1,13 @@
 //! Global localization: where in a known map is a robot that knows neither its pose nor which landmark it sees?
 //!
-//! 1. **Constellation.** Clouds are joined by odometry to a local map in the base frame: landmarks, each once, with
+//! 1. **Constellation.** Scans are joined by odometry to a local map in the base frame: landmarks, each once, with
 //!    their joint covariance. It needs no pose.
 //! 2. **Votes.** Two landmarks of it are as far apart as two of the map: each such pair gives a rigid motion. The other
 //!    landmarks say which motions are worth a look.
 //! 3. **Weights.** A motion is fitted with all landmarks that match it, and weighed: by the fit, by what matches
 //!    nothing, and by what the map has in view and was not seen.
 //! 4. **Verdict.** Weights are compared with each other and with that of a place that is not in the map at all. A pose
-//!    is [`Found`](Verdict::Found) if it has all but 10⁻³ of the sum, for several clouds, with several landmarks.
+//!    is [`Found`](Verdict::Found) if it has all but 10⁻³ of the sum, for several scans, with several landmarks.
 //!
 //! `docs/global-localization.md` has the equations and measurements.
 
@@ -59,12 +59,12 @@ pub enum Verdict {
     Nothing,
 }
 
-/// Landmarks of the constellation that are kept: enough to tell places apart, few enough for a cloud to take
+/// Landmarks of the constellation that are kept: enough to tell places apart, few enough for a scan to take
 /// milliseconds.
 const MAX_LANDMARKS: usize = 24;
 /// Pairs of the map that are indexed.
 const MAX_PAIRS: usize = 200_000;
-/// Motions that are tried for one cloud, and those of them that are fitted.
+/// Motions that are tried for one scan, and those of them that are fitted.
 const MOST_TRIED: usize = 6000;
 const MOST_FITTED: usize = 48;
 /// A hypothesis goes if its weight is less than this share of the greatest, as a logarithm.
@@ -82,7 +82,7 @@ const MAX_MOTION_STD_RAD: f64 = 0.3;
 
 /// Finds a robot in a map.
 ///
-/// The same input gives the same output. Work and memory are bounded: with the default configuration a cloud takes at
+/// The same input gives the same output. Work and memory are bounded: with the default configuration a scan takes at
 /// most 6000 motions with 24 landmarks each, and 240 fits with 48.
 #[derive(Clone, Debug)]
 pub struct Finder {
@@ -96,12 +96,12 @@ pub struct Finder {
     turn: (usize, usize),
     /// Sweeps over all of the map that have ended.
     sweeps: u32,
-    /// The log weight of motions that each of the last sweeps had no room for, the newest last: a sweep from a pair with
-    /// a landmark that is not in the map sees none of them.
+    /// The log weight of motions that each of the last sweeps had no room for, the newest last: a sweep from a pair
+    /// with a landmark that is not in the map sees none of them.
     left_out: [f64; MEMORY],
     /// Whether poses were left out when evidence went into the past that could have spoken for them.
     is_past_partial: bool,
-    /// For how many clouds in a row the best one has been as good as certain.
+    /// For how many scans in a row the best one has been as good as certain.
     certain: u32,
     next_number: u64,
     candidates: Vec<Candidate>,
@@ -186,8 +186,8 @@ impl Finder {
         self.elsewhere
     }
 
-    /// The robot has moved by `step` since the last cloud, and sees this one. Readings with numbers that are not finite
-    /// or a covariance that is not positive definite are left out.
+    /// The robot has moved by `step` since the last scan, and sees this one. Measurements with numbers that are not
+    /// finite or a covariance that is not positive definite are left out.
     pub fn observe(&mut self, step: &Displacement, sightings: &[Sighting]) -> Verdict {
         self.carry(step);
         let (sightings, horizon_m) = self.usable(sightings);

@@ -58,8 +58,8 @@ pub struct Sweep {
     pub rest: Option<usize>,
 }
 
-/// The pairs of the constellation that tell most of where it is, in an order that does not depend on that of readings:
-/// long ones of well-known landmarks, each landmark in three of them at most.
+/// The pairs of the constellation that tell most of where it is, in an order that does not depend on that of
+/// measurements: long ones of well-known landmarks, each landmark in three of them at most.
 pub fn bases(constellation: &Constellation, index: &MapIndex) -> Vec<(usize, usize)> {
     let confirmed: Vec<usize> = constellation.confirmed().collect();
     let is_unknown = |i: usize| constellation.tracks[i].id.is_some_and(|id| index.find(id).is_none());

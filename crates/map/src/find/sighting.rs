@@ -3,7 +3,7 @@
 use lienav_lie::Se2;
 use nalgebra::{Matrix2, Matrix3, Vector2};
 
-/// How the base moved from one cloud to the next, seen from its frame at the first.
+/// How the base moved from one scan to the next, seen from its frame at the first.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Displacement {
     /// The motion.
@@ -19,7 +19,7 @@ impl Displacement {
     }
 }
 
-/// A reading of a landmark, in the base frame.
+/// A measurement of a landmark, in the base frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sighting {
     /// Where it is from the base, m.

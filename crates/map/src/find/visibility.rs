@@ -100,14 +100,14 @@ fn is_within(place: &Vector2<f64>, field_of_view_rad: f64) -> bool {
     place.y.atan2(place.x).abs() < 0.5 * field_of_view_rad - 0.05
 }
 
-/// Clouds from nearly one place.
+/// Scans from nearly one place.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct View {
     /// From where, in the base frame of now.
     pub pose: Se2,
-    /// How many clouds.
+    /// How many scans.
     pub scans: u32,
-    /// Beyond this readings were left out, m.
+    /// Beyond this measurements were left out, m.
     pub horizon_m: f64,
 }
 
@@ -122,7 +122,7 @@ impl Views {
         self.0.iter_mut().for_each(|view| view.pose = back * view.pose);
     }
 
-    /// A cloud from here.
+    /// A scan from here.
     pub fn add(&mut self, horizon_m: f64) {
         match self.0.back_mut() {
             Some(view) if view.pose.p.norm() < APART_M && view.pose.theta.abs() < APART_RAD => {

@@ -1,7 +1,7 @@
 //! The joint search: which items are of which targets, all together.
 //!
-//! An item (a reading, or a young landmark) is of one of its targets or of none, and a target is of one item at most.
-//! A hypothesis says so for all items. Its weight, beside that of the hypothesis that all are of none, is
+//! An item (a measurement, or a recent landmark) is of one of its targets or of none, and a target is of one item at
+//! most. A hypothesis says so for all items. Its weight, beside that of the hypothesis that all are of none, is
 //!
 //! ```math
 //! \ln w = \sum_{\text{pairs}} c_p - \tfrac12\, r^T S^{-1} r - \tfrac12 \ln\det 2\pi S

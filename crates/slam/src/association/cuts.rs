@@ -9,22 +9,22 @@ use nalgebra::Vector2;
 /// So many cuts are kept; the oldest make room.
 const MOST: usize = 8;
 
-/// Between two clouds.
+/// Between two scans.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cut {
-    /// The first cloud of the second side.
+    /// The first scan of the second side.
     pub scan: u64,
-    /// The robot half way between the clouds, in the map, m.
+    /// The robot half way between the scans, in the map, m.
     pub place: Vector2<f64>,
     /// And how far it was from there at both, m.
     pub reach_m: f64,
 }
 
-/// Cuts, in the order of their clouds.
+/// Cuts, in the order of their scans.
 #[derive(Clone, Debug, Default)]
 pub struct Cuts {
     all: Vec<Cut>,
-    /// Where the robot was at the last cloud.
+    /// Where the robot was at the last scan.
     last: Option<Vector2<f64>>,
 }
 
@@ -35,7 +35,7 @@ impl Cuts {
         self.last = other.last;
     }
 
-    /// A cloud was read from `place`; all its landmarks are new, or not.
+    /// A scan was read from `place`; all its landmarks are new, or not.
     pub fn note(&mut self, scan: u64, place: &Vector2<f64>, is_new: bool) {
         if let Some(last) = self.last.replace(*place)
             && is_new
@@ -47,12 +47,12 @@ impl Cuts {
         }
     }
 
-    /// The robot is elsewhere than its motion says: what is between the last cloud and the next one is no way.
+    /// The robot is elsewhere than its motion says: what is between the last scan and the next one is no way.
     pub fn leap(&mut self) {
         self.last = None;
     }
 
-    /// A landmark was read in both of these clouds.
+    /// A landmark was read in both of these scans.
     pub fn bridge(&mut self, first: u64, last: u64) {
         self.all.retain(|cut| cut.scan <= first || cut.scan > last);
     }

@@ -7,16 +7,16 @@ use crate::model::Model;
 use crate::state::places::difference;
 use crate::state::{State, StateLandmark};
 
-/// Two landmarks that were read in one cloud are two.
+/// Two landmarks that were read in one scan are two.
 const CONTRADICTED: f64 = 50.0;
-/// One feature in so many stands for a landmark that another one stands for, too.
+/// One landmark in so many stands for a landmark that another one stands for, too.
 const DOUBLE: f64 = 1.0 / 20.0;
-/// So many features at one place are compared.
+/// So many landmarks at one place are compared.
 const MOST: usize = 8;
 
 impl Memory {
-    /// Landmarks so near to each other that a reading does not tell them apart, and of which never both are read, are
-    /// one: each cloud in which one is read and the other is not says so by 1 − P_D.
+    /// Landmarks so near to each other that a measurement does not tell them apart, and of which never both are read,
+    /// are one: each scan in which one is read and the other is not says so by 1 − P_D.
     pub(super) fn compare_neighbours(
         &mut self,
         state: &State,
@@ -42,7 +42,7 @@ impl Memory {
                 self.compare(state, i, k);
             }
         }
-        // Of several for which there is one reading, all but one were missed.
+        // Of several for which there is one measurement, all but one were missed.
         for claims in ambiguous.chunk_by(|a, b| a.measurement == b.measurement) {
             let [Ambiguity { measurement: checked, landmark: one, .. }, others @ ..] = claims else { continue };
             let Some(i) = state.find(*one) else { continue };
@@ -60,7 +60,7 @@ impl Memory {
         }
     }
 
-    /// One of two features at one place was read.
+    /// One of two landmarks at one place was read.
     fn compare(&mut self, state: &State, i: usize, k: usize) {
         let (one, other) = (&state.landmarks[i], &state.landmarks[k]);
         let Ok(place) = self.place(other.id) else { return };
@@ -78,10 +78,10 @@ impl Memory {
         }
     }
 
-    /// Three or more features at one place, of which never all are read at once, are one less: if each is read with
+    /// Three or more landmarks at one place, of which never all are read at once, are one less: if each is read with
     /// probability P_D, m of k are read with C(k, m) P_D^m (1 − P_D)^(k−m), and so with odds of k − m to k (1 − P_D)
     /// where there is a landmark less. Another landmark stands there by chance as often as landmarks are dense, and one
-    /// in 20 features is one with another.
+    /// in 20 landmarks is one with another.
     pub(super) fn count_at_places(
         &mut self,
         state: &State,
@@ -99,11 +99,11 @@ impl Memory {
         }
     }
 
-    /// Weighs what this cloud says of how many landmarks there are at the place of the feature `id`, once.
+    /// Weighs what this scan says of how many landmarks there are at the place of the landmark `id`, once.
     fn count_at_place(&mut self, state: &State, id: u32, (gates, noise): ([f64; 2], f64), ambiguous: &[Ambiguity]) {
         let scan = self.scan;
         let Ok(place) = self.place(id) else { return };
-        // Whatever comes of it: in a flood, thousands of readings may be of one feature.
+        // Whatever comes of it: in a flood, thousands of measurements may be of one landmark.
         if std::mem::replace(&mut self.existences[place].crowd.scan, scan) == scan {
             return;
         }
@@ -150,7 +150,7 @@ impl Memory {
         }
     }
 
-    /// Finds the features that are at the place of the first of `members`, all of them within √`near` of each other
+    /// Finds the landmarks that are at the place of the first of `members`, all of them within √`near` of each other
     /// and with a difference that is known to √`known`, m². `None` where there are more than can be compared.
     fn gather(&self, state: &State, members: &mut [usize; MOST], near: f64, known: f64) -> Option<usize> {
         let is_at = |a: usize, b: usize| {
@@ -169,7 +169,7 @@ impl Memory {
     }
 }
 
-/// Of features at one place the one with the fewest readings, and the one that is nearest to it.
+/// Of landmarks at one place the one with the fewest measurements, and the one that is nearest to it.
 fn superfluous(state: &State, members: &[usize]) -> Option<(u32, u32)> {
     let landmark = |k: &usize| &state.landmarks[*k];
     let weaker = members.iter().map(landmark).min_by_key(|landmark| (landmark.measurements, landmark.id))?;

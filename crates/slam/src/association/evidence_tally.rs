@@ -1,12 +1,12 @@
-//! What clouds make of the landmarks, to compare two ways in which the robot may have moved.
+//! What scans make of the landmarks, to compare two ways in which the robot may have moved.
 //!
 //! ```math
 //! \Lambda = \sum_{\text{read}} \ln \frac{P_D}{P_{chance}} + \sum_{\text{missed}} \ln (1 - P_D)
 //!     - \sum_{\text{new}} P_{exists} \ln 10 - \tfrac12 \Bigl( D - \nu - \nu \ln \frac{D}{\nu} \Bigr)
 //! ```
 //!
-//! as of [`Trial`](super::Trial), over the landmarks that were known before, and those that were begun since. P_chance is
-//! that of the gate which a landmark had before it was read.
+//! as of [`Trial`](super::Trial), over the landmarks that were known before, and those that were begun since. P_chance
+//! is that of the gate which a landmark had before it was read.
 
 use crate::associated::Ambiguity;
 use crate::association::memory::{Memory, is_placed};
@@ -14,22 +14,22 @@ use crate::association::trial::{MAX_LOG_RATIO, MOST_MISSED, excess, read};
 use crate::model::Model;
 use crate::state::State;
 
-/// What the last cloud makes of one feature.
+/// What the last scan makes of one landmark.
 #[derive(Clone, Copy, Debug)]
 pub struct LandmarkEvidence {
     id: u32,
-    /// The cloud that began it.
+    /// The scan that began it.
     first: u64,
     existence_probability: f64,
     is_read: bool,
     /// The logarithm of how much likelier this is of a landmark that is there.
     log_ratio: f64,
-    /// That of a reading in the next cloud.
+    /// That of a measurement in the next scan.
     next: f64,
 }
 
-/// What the last cloud makes of all features without identity, in the order of their identities. `ambiguous` are
-/// readings that were left out, and features that each of them may be of.
+/// What the last scan makes of all landmarks without identity, in the order of their identities. `ambiguous` are
+/// measurements that were left out, and landmarks that each of them may be of.
 pub fn landmark_evidence(
     (state, memory): (&State, &Memory),
     model: &Model,
@@ -73,11 +73,11 @@ struct Known {
     id: u32,
     log_ratio: f64,
     is_read: bool,
-    /// What it tells if it is read: by where it was known to be before that, not by where the reading has moved it.
+    /// What it tells if it is read: by where it was known to be before that, not by where the measurement has moved it.
     next: f64,
 }
 
-/// What clouds make of the landmarks.
+/// What scans make of the landmarks.
 #[derive(Debug, Default)]
 pub struct EvidenceTally {
     /// In the order of their identities.
@@ -92,7 +92,7 @@ pub struct EvidenceTally {
 }
 
 impl EvidenceTally {
-    /// Of the clouds that come.
+    /// Of the scans that come.
     pub fn new(state: &State, memory: &Memory, model: &Model) -> Self {
         let mut evidence_tally = Self::default();
         evidence_tally.begin(state, memory, model);
@@ -121,8 +121,8 @@ impl EvidenceTally {
         *self = Self { known, since, usual, ..Self::default() };
     }
 
-    /// Takes in what a cloud makes of all features, in the order of their identities, and the normalized squared
-    /// innovation of all its readings, with its degrees of freedom.
+    /// Takes in what a scan makes of all landmarks, in the order of their identities, and the normalized squared
+    /// innovation of all its measurements, with its degrees of freedom.
     pub fn note(&mut self, scan_evidence: &[LandmarkEvidence], (nis, dof): (f64, usize)) {
         self.nis += nis / self.usual;
         self.dof += dof as f64;

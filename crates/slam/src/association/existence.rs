@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// So many classes are counted of one landmark.
 const CLASSES: usize = 4;
-/// This share of the readings agree on the class of their landmark.
+/// This share of the measurements agree on the class of their landmark.
 const AGREED: f64 = 0.7;
 /// What a diameter or a class says at most: trunks are not round.
 const LABEL_TELLS: (f64, f64) = (-4.0, 3.0);
@@ -16,11 +16,11 @@ const LABEL_TELLS: (f64, f64) = (-4.0, 3.0);
 pub struct Existence {
     /// The identity that the filter gave it.
     pub id: u32,
-    /// The cloud that began it.
+    /// The scan that began it.
     pub first: u64,
-    /// The cloud that last had a reading of it.
+    /// The scan that last had a measurement of it.
     pub last: u64,
-    /// How many readings there had been then.
+    /// How many measurements there had been then.
     #[serde(rename = "last_reading")]
     pub(super) last_measurement: u64,
     /// Logarithm of the odds that it is a landmark, and what they were when it began.
@@ -38,13 +38,13 @@ pub struct Existence {
     pub(super) diameter: (f64, f64),
 }
 
-/// How many features are at the place of one.
+/// How many landmarks are at the place of one.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Crowd {
     pub(super) count: usize,
     /// The logarithm of the odds that there is a landmark less.
     pub(super) odds: f64,
-    /// The last cloud that it was asked of.
+    /// The last scan that it was asked of.
     #[serde(rename = "cloud")]
     pub(super) scan: u64,
 }
@@ -68,13 +68,13 @@ impl Existence {
         existence
     }
 
-    /// The odds before the first reading were others.
+    /// The odds before the first measurement were others.
     pub(super) fn begin_with(&mut self, prior: f64) {
         self.odds += prior - self.prior;
         self.prior = prior;
     }
 
-    /// Takes over what a reading says of class and diameter.
+    /// Takes over what a measurement says of class and diameter.
     pub(super) fn label(&mut self, label: &Label) {
         if label.class != 0 {
             let known = self.classes.iter().position(|(class, count)| *class == label.class || *count == 0.0);
@@ -99,7 +99,7 @@ impl Existence {
         if self.is_confirmed { 1.0 } else { 1.0 / (1.0 + (-self.odds).exp()) }
     }
 
-    /// The class that most readings say; 0 where none has said any, or they do not agree.
+    /// The class that most measurements say; 0 where none has said any, or they do not agree.
     pub(super) fn class(&self) -> u32 {
         let counted: f64 = self.classes.iter().map(|(_, count)| count).sum();
         let most = self.classes.iter().max_by(|a, b| a.1.total_cmp(&b.1));
@@ -128,6 +128,6 @@ impl Existence {
     }
 }
 
-/// A candidate that is a landmark with less than this probability keeps no reading from beginning another one, and
+/// A candidate that is a landmark with less than this probability keeps no measurement from beginning another one, and
 /// closes no loop.
 pub const EXISTS: f64 = 0.5;

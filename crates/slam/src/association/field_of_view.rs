@@ -27,7 +27,7 @@ struct FieldOfViewCell {
     from: Vector2<f64>,
     /// The heading of the robot, rad.
     heading: f64,
-    /// The last cloud of it.
+    /// The last scan of it.
     last: u64,
 }
 
@@ -40,9 +40,9 @@ pub struct FieldOfView(Vec<FieldOfViewCell>);
 pub struct ViewCell {
     /// The robot.
     pub pose: Se2,
-    /// The last cloud.
+    /// The last scan.
     pub last: u64,
-    /// The feature that it is seen from.
+    /// The landmark that it is seen from.
     pub anchor: usize,
 }
 
@@ -68,7 +68,7 @@ impl FieldOfView {
         self.0.reserve((OF_ONE * landmarks).saturating_sub(self.0.len()));
     }
 
-    /// The sensor, which sees so far, m, has looked from `pose` in this cloud, and has read a landmark at `place` in
+    /// The sensor, which sees so far, m, has looked from `pose` in this scan, and has read a landmark at `place` in
     /// the map.
     pub fn add(&mut self, (anchor, place): (u32, Vector2<f64>), pose: &Se2, (reach_m, scan): (f64, u64)) {
         let (from, heading, own) = (pose.p - place, pose.theta, self.of(anchor));
@@ -83,7 +83,7 @@ impl FieldOfView {
         }
     }
 
-    /// Those that were last taken before this cloud.
+    /// Those that were last taken before this scan.
     pub fn before(&self, scan: u64) -> Self {
         Self(self.0.iter().filter(|note_visible| note_visible.last < scan).copied().collect())
     }
@@ -123,7 +123,7 @@ impl FieldOfView {
         self.0.drain(all.start + all.len().min(OF_ONE)..all.end);
     }
 
-    /// Where they were, in the map as it is; only those that were last taken before the cloud `before`.
+    /// Where they were, in the map as it is; only those that were last taken before the scan `before`.
     pub fn view_cells(&self, state: &State, before: u64, into: &mut Vec<ViewCell>) {
         into.clear();
         into.reserve_exact(self.0.capacity());
@@ -140,7 +140,7 @@ impl FieldOfView {
     }
 }
 
-/// A feature in the map, m.
+/// A landmark in the map, m.
 pub fn place(state: &State, i: usize) -> Vector2<f64> {
     state.pose.transform(&state.in_robot(i))
 }
@@ -149,7 +149,7 @@ pub fn place(state: &State, i: usize) -> Vector2<f64> {
 mod tests {
     use super::*;
 
-    /// Looks at a landmark from along a way, each in a cloud of its own.
+    /// Looks at a landmark from along a way, each in a scan of its own.
     fn passed_by(field_of_view: &mut FieldOfView, anchor: u32, ways: usize) {
         for k in 0..ways * 100 {
             let pose = Se2::new(0.2 * (k % 100) as f64, -3.0, 0.0);

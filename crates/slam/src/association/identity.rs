@@ -1,26 +1,26 @@
-//! Which of some young landmarks are which of some old ones, all together.
+//! Which of some recent landmarks are which of some old ones, all together.
 //!
 //! After a long way, the place of an old landmark relative to the robot is uncertain by more than landmarks are apart,
 //! and what is read begins landmarks anew. Which old ones these are is the same joint search as of which landmarks
-//! readings are (`docs/association.md`), with the covariance of the differences instead of that of innovations. It is
-//! decided by all pairs of the likeliest hypothesis together: a loop is closed by all of them, or by none.
+//! measurements are (`docs/association.md`), with the covariance of the differences instead of that of innovations. It
+//! is decided by all pairs of the likeliest hypothesis together: a loop is closed by all of them, or by none.
 
 use crate::association::beam::{Beam, Item, Joint, Pair, distance};
 use lienav_lie::{Se2, rotation, skew};
 use nalgebra::{Matrix2, Matrix3, Vector2, Vector3};
 
-/// So many young landmarks are compared at once.
+/// So many recent landmarks are compared at once.
 pub const RECENTLY_ADDED: usize = 12;
 /// So many old landmarks one of them may be.
 const MAX_CANDIDATES: usize = 32;
-/// The least odds of a decision that nobody takes back.
+/// The least odds of a decision that nobody undoes.
 pub const SURE: f64 = 3000.0;
-/// The odds of one pair of a decision that is sure against its young landmark being another one.
+/// The odds of one pair of a decision that is sure against its recent landmark being another one.
 const SURE_OF_ONE: f64 = 20.0;
-/// What one look without a reading tells, and all of them at most, as logarithms.
+/// What one look without a measurement tells, and all of them at most, as logarithms.
 const MISSED: f64 = 0.7;
 const MOST_MISSED: f64 = 6.0;
-/// Of an old landmark whose place relative to the young ones is known better than this, m².
+/// Of an old landmark whose place relative to the recent ones is known better than this, m².
 pub const PLACED_M2: f64 = 0.25;
 /// Two landmarks are at one place if their distance is known better than this, m², and not above three standard
 /// deviations.
@@ -28,16 +28,16 @@ const ONE_PLACE_M2: f64 = 0.04;
 const ONE_PLACE: f64 = 9.0;
 /// A loop is closed by landmarks at so many places at least: two make a rigid motion.
 pub const CLOSING: usize = 3;
-/// Old landmarks so near to each other are one place of a loop, m²; and a young landmark may be the old one that is so
+/// Old landmarks so near to each other are one place of a loop, m²; and a recent landmark may be the old one that is so
 /// near where a hypothesis brings it.
 pub const NEAR_M2: f64 = 1.0;
 /// A decision closes a loop if a difference has a larger variance than this, m².
 pub const WIDE_M2: f64 = 1.0;
 
-/// What young and old landmarks have to do with each other. A pair is a young one and an old one, by numbers that the
+/// What recent and old landmarks have to do with each other. A pair is a recent one and an old one, by numbers that the
 /// caller gives.
 pub trait Acquaintance {
-    /// The covariance of the difference of a pair, old less young, with that of another, m².
+    /// The covariance of the difference of a pair, old less recent, with that of another, m².
     fn covariance(&self, one: (usize, usize), other: (usize, usize)) -> Matrix2<f64>;
     /// The difference of two old landmarks, m, and its covariance, m².
     fn apart(&self, one: usize, other: usize) -> (Vector2<f64>, Matrix2<f64>);
@@ -45,11 +45,11 @@ pub trait Acquaintance {
     fn absence(&self, pairs: &[(usize, usize)]) -> f64;
 }
 
-/// Young landmarks and what old ones each may be. Keeps its allocations.
+/// Recent landmarks and what old ones each may be. Keeps its allocations.
 #[derive(Debug, Default)]
 pub struct Identification {
     pub(super) pairs: Vec<Pair>,
-    /// The young and the old landmark of each pair.
+    /// The recent and the old landmark of each pair.
     pub(super) ends: Vec<(usize, usize)>,
     pub(super) items: Vec<Item>,
     found: Vec<(usize, Pair)>,
@@ -109,10 +109,10 @@ pub fn motion_between(pairs: impl Iterator<Item = (Vector2<f64>, Vector2<f64>)> 
     Se2::new(shift.x, shift.y, turn)
 }
 
-/// The rigid motion of the robot that brings young landmarks to old ones. A pair is the distance of the young one from
-/// the robot, m, and both places, m; the nearest comes first. The motion is that of as many of the first pairs as it
-/// brings within a metre: what was read long before is elsewhere beside the robot than where it was read. `None` of one
-/// pair, and where no motion brings the first two so near.
+/// The rigid motion of the robot that brings recent landmarks to old ones. A pair is the distance of the recent one
+/// from the robot, m, and both places, m; the nearest comes first. The motion is that of as many of the first pairs as
+/// it brings within a metre: what was read long before is elsewhere beside the robot than where it was read. `None` of
+/// one pair, and where no motion brings the first two so near.
 pub fn motion_of_robot(pairs: &[(f64, Vector2<f64>, Vector2<f64>)]) -> Option<Se2> {
     let (_, first, _) = pairs.first()?;
     let motion_of = |count: usize| {
@@ -132,9 +132,9 @@ pub fn motion_of_robot(pairs: &[(f64, Vector2<f64>, Vector2<f64>)]) -> Option<Se
     motions.take_while(|(motion, count)| fits(motion, *count)).last().map(|(motion, _)| motion)
 }
 
-/// An old landmark and a young one with so many observations that `difference` separates, old less young, m, with its
+/// An old landmark and a recent one with so many measurements that `difference` separates, old less recent, m, with its
 /// covariance, m², as a pair; `None` outside of the gate. `density` is that of landmarks by area, 1/m²; `gates` are the
-/// squared distances of two numbers within which a reading is of a landmark, and beyond which it is of none.
+/// squared distances of two numbers within which a measurement is of a landmark, and beyond which it is of none.
 pub(super) fn pair(
     old: usize,
     (difference, covariance): (Vector2<f64>, Matrix2<f64>),
@@ -142,28 +142,28 @@ pub(super) fn pair(
     (density, gates): (f64, [f64; 2]),
 ) -> Option<Pair> {
     let is_placed = covariance.trace() < PLACED_M2;
-    // At the same place they were in view alike: the old one was missed as often as the young one was read.
+    // At the same place they were in view alike: the old one was missed as often as the recent one was read.
     let missed = if is_placed { (MISSED * f64::from(measurements)).min(MOST_MISSED) } else { 0.0 };
     let residual = Vector3::new(difference.x, difference.y, 0.0);
     let covariance = planar(&covariance);
     let (square, _) = distance(&residual, &covariance, 2)?;
-    // All differences of a loop share the error of the way around: what is beyond the gate of one reading would be a
-    // loop that is never closed. The search weighs what the distance says.
+    // All differences of a loop share the error of the way around: what is beyond the gate of one measurement would be
+    // a loop that is never closed. The search weighs what the distance says.
     let pair = Pair::new(old, (residual, covariance), 2, missed - density.ln())?;
     (square <= gates[usize::from(!is_placed)]).then_some(pair)
 }
 
 /// Whether two landmarks at one place are one for sure by themselves: their difference, m, and its covariance, m²; how
 /// often each was observed, at least; and how many landmarks there are by area, 1/m², with the squared distances of two
-/// numbers within which a reading is of a landmark, and beyond which it is of none.
+/// numbers within which a measurement is of a landmark, and beyond which it is of none.
 pub fn are_one(apart: (Vector2<f64>, Matrix2<f64>), measurements: u32, (density, gates): (f64, [f64; 2])) -> bool {
     apart.1.trace() < PLACED_M2
         && pair(0, apart, measurements, (density, gates)).is_some_and(|pair| pair.alone > SURE.ln())
 }
 
 impl Identification {
-    /// Forgets all pairs. `gates` are the squared distances of two numbers within which a reading is of a landmark, and
-    /// beyond which it is of none.
+    /// Forgets all pairs. `gates` are the squared distances of two numbers within which a measurement is of a landmark,
+    /// and beyond which it is of none.
     pub fn begin(&mut self, gates: [f64; 2]) {
         self.pairs.clear();
         self.ends.clear();
@@ -171,13 +171,13 @@ impl Identification {
         self.gates = gates;
     }
 
-    /// Whether there is no room for another young one.
+    /// Whether there is no room for another recent one.
     pub fn is_full(&self) -> bool {
         self.items.len() == RECENTLY_ADDED
     }
 
-    /// A young landmark with so many observations, and the old ones that it may be with their differences, old less
-    /// young, m. `density` is that of landmarks by area, 1/m².
+    /// A recent landmark with so many measurements, and the old ones that it may be with their differences, old less
+    /// recent, m. `density` is that of landmarks by area, 1/m².
     pub fn add(
         &mut self,
         (recent, measurements): (usize, u32),
@@ -201,7 +201,7 @@ impl Identification {
         self.items.push(Item { first, last: self.pairs.len(), is_clear: false });
     }
 
-    /// How many young landmarks may be an old one.
+    /// How many recent landmarks may be an old one.
     pub fn len(&self) -> usize {
         self.items.len()
     }
@@ -216,7 +216,7 @@ impl Identification {
         self.pairs.iter().any(|pair| pair.covariance.trace() > WIDE_M2)
     }
 
-    /// Weighs all ways in which the young landmarks are old ones.
+    /// Weighs all ways in which the recent landmarks are old ones.
     pub fn search(&mut self, of: &impl Acquaintance) {
         let Self { beam, pairs, items, ends, path, .. } = self;
         beam.search((pairs, items), &Ends(of, ends), &[self.gates[1]; 3], |hypothesis| {
@@ -226,7 +226,7 @@ impl Identification {
         });
     }
 
-    /// The young and the old landmark of each pair that was accepted.
+    /// The recent and the old landmark of each pair that was accepted.
     pub fn accepted(&self) -> &[(usize, usize)] {
         &self.accepted
     }

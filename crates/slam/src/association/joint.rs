@@ -1,8 +1,8 @@
-//! The readings of one cloud that have no identity, associated jointly.
+//! The measurements of one scan that have no identity, associated jointly.
 //!
 //! First with the landmarks whose place relative to the robot is as good as it was when they were last read: those
-//! read in the last clouds, and those that are known as well as a reading. What none of these explains is compared
-//! with the others in a second search; where that does not decide, the reading begins a candidate, and
+//! read in the last scans, and those that are known as well as a measurement. What none of these explains is compared
+//! with the others in a second search; where that does not decide, the measurement begins a candidate, and
 //! [`merge`](super::merge) joins the two when more is known.
 
 use crate::associated::{Ambiguity, Newcomer, Subject};
@@ -20,15 +20,15 @@ use crate::state::State;
 use crate::state::places::difference;
 use nalgebra::{Matrix2, Matrix3, Vector2};
 
-/// So many landmarks one reading may be of, in each of the two searches: those likeliest by themselves.
+/// So many landmarks one measurement may be of, in each of the two searches: those likeliest by themselves.
 const MAX_CANDIDATES: usize = 8;
-/// So many readings are weighed together, the surest; of a larger cloud the others are used only where they are clear
-/// by themselves.
+/// So many measurements are weighed together, the surest; of a larger scan the others are used only where they are
+/// clear by themselves.
 const TOGETHER: usize = 64;
-/// A landmark is known as well as a reading if its covariance is larger by this factor at most.
+/// A landmark is known as well as a measurement if its covariance is larger by this factor at most.
 const AS_GOOD: f64 = 4.0;
-/// One reading in so many may be used wrongly, where that matters: the odds of a match have to be higher by the
-/// information that the reading would bring.
+/// One measurement in so many may be used wrongly, where that matters: the odds of a match have to be higher by the
+/// information that the measurement would bring.
 const WRONG: f64 = 1000.0;
 /// Odds below which no match is used.
 const LEAST_ODDS: f64 = 10.0;
@@ -36,11 +36,11 @@ const LEAST_ODDS: f64 = 10.0;
 /// clutter as a rule.
 const SURE_NEAR: f64 = 20.0;
 
-/// By how much a reading may be astray on average that is of one of several landmarks, all of which are read: squared,
-/// beside the trace of its noise.
+/// By how much a measurement may be astray on average that is of one of several landmarks, all of which are read:
+/// squared, beside the trace of its noise.
 const MAX_RESIDUAL: f64 = 2.0;
 
-/// A reading, and how far its association is.
+/// A measurement, and how far its association is.
 #[derive(Clone, Copy, Debug)]
 struct Open {
     measurement: CheckedMeasurement,
@@ -58,7 +58,7 @@ enum Fate {
     LeftOut,
 }
 
-/// A feature that readings are compared with.
+/// A landmark that measurements are compared with.
 #[derive(Clone, Copy, Debug)]
 struct Target {
     landmark: usize,
@@ -71,20 +71,20 @@ struct Target {
 /// Buffers, which keep their allocations.
 #[derive(Debug, Default)]
 pub struct JointWorkspace {
-    /// The readings to associate.
+    /// The measurements to associate.
     pub measurements: Vec<CheckedMeasurement>,
-    /// Readings that were left out, and features that each of them may be of.
+    /// Measurements that were left out, and landmarks that each of them may be of.
     pub ambiguous: Vec<Ambiguity>,
     opens: Vec<Open>,
     targets: Vec<Target>,
     matches: Vec<Match>,
     pairs: Vec<Pair>,
-    /// Of one reading: the weight of each pair alone.
+    /// Of one measurement: the weight of each pair alone.
     found: Vec<(f64, Match, Pair, bool)>,
     alone: Vec<f64>,
     /// ln det of the covariance of each pair.
     ln_dets: Vec<f64>,
-    /// The best claim on each feature, of which reading, and the best of another.
+    /// The best claim on each landmark, of which measurement, and the best of another.
     claims: Vec<(f64, usize, f64)>,
     order: Vec<usize>,
     items: Vec<Item>,
@@ -99,10 +99,10 @@ impl Joint for Pairs<'_> {
     }
 }
 
-/// Associates the readings of `workspace`: matches are added to `candidates`, readings of new landmarks to `newcomers`.
-/// Landmarks that `candidates` has already are taken. Returns whether a search was needed.
+/// Associates the measurements of `workspace`: matches are added to `candidates`, measurements of new landmarks to
+/// `newcomers`. Landmarks that `candidates` has already are taken. Returns whether a search was needed.
 ///
-/// The result does not depend on the order of the readings.
+/// The result does not depend on the order of the measurements.
 pub fn associate(
     state: &State,
     (model, memory): (&Model, &Memory),
@@ -144,7 +144,7 @@ pub fn associate(
     searched_near || searched_far
 }
 
-/// An order of readings that depends on what they are.
+/// An order of measurements that depends on what they are.
 fn compare(a: &CheckedMeasurement, b: &CheckedMeasurement) -> std::cmp::Ordering {
     let numbers = |measurement: &CheckedMeasurement| {
         let CheckedMeasurement { value: v, covariance: c, label, .. } = *measurement;
@@ -156,7 +156,7 @@ fn compare(a: &CheckedMeasurement, b: &CheckedMeasurement) -> std::cmp::Ordering
 }
 
 impl JointWorkspace {
-    /// The features that no other reading is of, with what says how near a reading has to be.
+    /// The landmarks that no other measurement is of, with what says how near a measurement has to be.
     fn collect_targets(&mut self, state: &State, memory: &Memory, taken: &[Match]) {
         let recent = memory.recent();
         self.targets.clear();
@@ -212,7 +212,7 @@ impl JointWorkspace {
                 continue;
             }
             candidate.distance = Some(distance);
-            // Nobody knows whether the place that a reading is at was seen before, where this is not known so well.
+            // Nobody knows whether the place that a measurement is at was seen before, where this is not known so well.
             let density = memory.rates.extraneous_density();
             let density = if is_local { density } else { density.max(memory.rates.landmark_density()) };
             candidate.prior = relative_trace(&covariance, &candidate.stated_noise(), dim) - dim as f64;
@@ -337,7 +337,7 @@ impl JointWorkspace {
                 if share > SURE_NEAR.max(against_none) * of_others && share > against_none * of_none {
                     true
                 } else if let Some(&likeliest) = likeliest {
-                    // Landmarks at one place, each of which is read: whichever is which, the readings say the same.
+                    // Landmarks at one place, each of which is read: whichever is which, the measurements say the same.
                     let target = |pair: usize| pairs[pair].target;
                     let (mut unread, mut residual_sum) = (0.0, 0.0);
                     for pair in range(&opens[*k]).filter(|pair| *pair != likeliest) {
@@ -360,7 +360,7 @@ impl JointWorkspace {
                     false
                 }
             } else {
-                // Where the robot may be far from where it is taken to be, this closes a loop: it begins anew, and
+                // Where the robot may be far from where it is taken to be, this closes a loop: it is reinitialized, and
                 // what speaks for the loop and against it is weighed there.
                 let is_loop = state.relative_spread(pairs[best].target) > WIDE_M2;
                 let is_informative = alone[best].max(total_log_ratio) > WRONG.ln();
@@ -379,7 +379,7 @@ impl JointWorkspace {
     }
 }
 
-/// The mean squared distance of two features.
+/// The mean squared distance of two landmarks.
 fn apart_squared(state: &State, a: usize, b: usize) -> f64 {
     (state.landmarks[a].x - state.landmarks[b].x).norm_squared() + difference(state, (a, b), (a, b)).trace().max(0.0)
 }
@@ -393,19 +393,20 @@ fn required(ln_det_s: f64, matched: &Match) -> f64 {
     (WRONG * log_ratio.min(1.0)).max(LEAST_ODDS)
 }
 
-/// The odds against none at which a pair of the first search is used. Where the landmark is known as well as a reading,
-/// a wrong one does little, and it only has to be likelier. One that was read not long ago may be uncertain by metres
-/// after a way without readings; the pair has to be surer by as much as the ellipse is larger than that.
+/// The odds against none at which a pair of the first search is used. Where the landmark is known as well as a
+/// measurement, a wrong one does little, and it only has to be likelier. One that was read not long ago may be
+/// uncertain by metres after a way without measurements; the pair has to be surer by as much as the ellipse is larger
+/// than that.
 fn sure_of_any(ln_det_s: f64, matched: &Match) -> f64 {
     let log_ratio = 0.5 * (ln_det_s - ln_det(&matched.stated_noise(), matched.dim));
     (log_ratio.exp() / (1.0 + AS_GOOD)).max(1.0)
 }
 
-/// The odds against none at which a reading near this landmark is used, whatever it would tell. A reading that is left
-/// out is no loss where another one will come; a false one that is used turns the robot. So a landmark needs 20 to one
-/// where all readings are false, and by their part less. Two false readings beside each other are no landmark: a
-/// candidate needs as much where most of what begins is one, because this one will be read more clearly. Where most is
-/// clutter, no candidate would become one.
+/// The odds against none at which a measurement near this landmark is used, whatever it would tell. A measurement that
+/// is left out is no loss where another one will come; a false one that is used turns the robot. So a landmark needs 20
+/// to one where all measurements are false, and by their part less. Two false measurements beside each other are no
+/// landmark: a candidate needs as much where most of what begins is one, because this one will be read more clearly.
+/// Where most is clutter, no candidate would become one.
 fn sure_beside_clutter(memory: &Memory, id: u32) -> f64 {
     if memory.is_landmark(id) {
         SURE_NEAR * memory.rates.clutter()
@@ -421,8 +422,8 @@ fn ln_det(m: &Matrix3<f64>, dim: usize) -> f64 {
     m.view((0, 0), (dim, dim)).determinant().max(f64::MIN_POSITIVE).ln()
 }
 
-/// −ln β of readings of no known landmark, with β in the units of the reading: that by area at the landmark,
-/// `density`, over |det ∂h/∂z|. Readings of one or of three numbers have no area; one at the edge of the gate of a
+/// −ln β of measurements of no known landmark, with β in the units of the measurement: that by area at the landmark,
+/// `density`, over |det ∂h/∂z|. Measurements of one or of three numbers have no area; one at the edge of the gate of a
 /// landmark that is known exactly is then as likely of none.
 fn surprise(matched: &Match, gate: f64, density: f64) -> f64 {
     if matched.dim == 2 {

@@ -1,7 +1,7 @@
-//! What association remembers from cloud to cloud: landmarks without identity, each with the odds that it exists, and
+//! What association remembers from scan to scan: landmarks without identity, each with the odds that it exists, and
 //! the rates of the sensor.
 //!
-//! A reading of no known landmark begins a candidate. Each cloud in which it should be read changes the odds that it
+//! A measurement of no known landmark begins a candidate. Each scan in which it should be read changes the odds that it
 //! is a landmark and not clutter: by P_D over the probability that clutter falls into its gate where it is read, by 1
 //! − P_D where it is not (integrated probabilistic data association; Mušicki, Evans, Stanković 1994). Candidates are
 //! in the filter like landmarks, but not in its output; they leave it if the odds fall, or if they are out of view.
@@ -25,14 +25,14 @@ pub(super) const CONFIRMED: f64 = 6.9;
 const DROPPED: f64 = -3.0;
 /// What one look tells at most, however sure the sensor: 20 to one. Clutter comes back, too.
 const MAX_LOG_RATIO: f64 = 3.0;
-/// A candidate that was not read in so many clouds is dropped, if they had so many readings: some sensors read one
+/// A candidate that was not read in so many scans is dropped, if they had so many measurements: some sensors read one
 /// landmark at a time.
 const PATIENCE: (u64, u64) = (30, 240);
-/// A landmark that was read in one of so many clouds is near its last place, and in more if they had less readings.
+/// A landmark that was read in one of so many scans is near its last place, and in more if they had less measurements.
 const RECENT: (usize, u64) = (10, 60);
-/// The most clouds of which this is remembered.
+/// The most scans of which this is remembered.
 const MOST_RECENT: usize = 60;
-/// A landmark is young if it was read in one of so many clouds, and in more if they had less readings.
+/// A landmark is recent if it was read in one of so many scans, and in more if they had less measurements.
 const RECENTLY_ADDED: (u64, u64) = (40, 320);
 /// Looks count where the place of a landmark relative to the robot is known so well beside its distance, and this, m.
 const PLACED: f64 = 0.1;
@@ -41,7 +41,7 @@ const PLACED_M: f64 = 0.3;
 const NEAR_M2: f64 = 1.0;
 /// So many pairs of loops that were wrong are remembered, the last ones.
 const MOST_FORBIDDEN: usize = 96;
-/// Landmarks that are one are looked for with each of so many clouds.
+/// Landmarks that are one are looked for with each of so many scans.
 const MERGE_EVERY: u64 = 1;
 
 /// What association remembers.
@@ -51,18 +51,18 @@ pub struct Memory {
     /// By their identity.
     #[serde(rename = "lives")]
     pub(super) existences: Vec<Existence>,
-    /// How many clouds there were.
+    /// How many scans there were.
     #[serde(rename = "cloud")]
     pub scan: u64,
-    /// How many readings were used.
+    /// How many measurements were used.
     #[serde(rename = "readings")]
     measurements: u64,
-    /// The stamps of the last clouds, and how many readings there had been then.
+    /// The stamps of the last scans, and how many measurements there had been then.
     stamps: Vec<(Stamp, u64)>,
     pub tally: Tally,
-    /// The last feature that was compared with others at its place.
+    /// The last landmark that was compared with others at its place.
     pub swept: usize,
-    /// Young and old landmarks that a loop has merged which was wrong.
+    /// Recent and old landmarks that a loop has merged which was wrong.
     #[serde(default)]
     forbidden: Vec<(u32, u32)>,
     /// From where the sensor has looked.
@@ -74,16 +74,16 @@ pub struct Memory {
     pub cuts: Cuts,
     #[serde(skip)]
     dropped: Vec<u32>,
-    /// Landmarks that the last cloud merged: the one that is gone, and the one that was kept.
+    /// Landmarks that the last scan merged: the one that is gone, and the one that was kept.
     #[serde(skip)]
     pub merged: Vec<(u32, u32)>,
-    /// Pairs at one place of which never both were read; the one with fewer readings first.
+    /// Pairs at one place of which never both were read; the one with fewer measurements first.
     #[serde(skip)]
     #[serde(rename = "twins")]
     pub duplicates: Vec<(u32, u32)>,
 }
 
-/// Whether the place of feature `i`, at `z` in the robot frame, is known so well that looks at it count.
+/// Whether the place of landmark `i`, at `z` in the robot frame, is known so well that looks at it count.
 pub fn is_placed(state: &State, i: usize, z: &Vector2<f64>) -> bool {
     state.relative_spread(i).max(0.0).sqrt() <= PLACED * z.norm() + PLACED_M
 }
@@ -132,7 +132,7 @@ impl Memory {
         self.duplicates.clone_from(duplicates);
     }
 
-    /// Landmarks that are not known yet, each with the only cloud that has read it, in the order of their identities.
+    /// Landmarks that are not known yet, each with the only scan that has read it, in the order of their identities.
     #[cfg(test)]
     pub fn live(&mut self, ids: &[(u32, u64)]) {
         let prior = self.rates.prior_of_candidate();
@@ -140,7 +140,7 @@ impl Memory {
         self.scan = self.existences.iter().map(|existence| existence.last).max().unwrap_or(0);
     }
 
-    /// Whether there was no reading without identity so far.
+    /// Whether there was no measurement without identity so far.
     pub fn is_idle(&self) -> bool {
         self.scan == 0
     }
@@ -159,17 +159,17 @@ impl Memory {
         self.existences.binary_search_by_key(&id, |existence| existence.id)
     }
 
-    /// Whether a feature counts as a landmark.
+    /// Whether a landmark counts as a landmark.
     pub fn is_landmark(&self, id: u32) -> bool {
         self.existence(id).is_none_or(|existence| existence.is_confirmed)
     }
 
-    /// The probability that a feature is a landmark.
+    /// The probability that a landmark is a landmark.
     pub fn existence_probability(&self, id: u32) -> f64 {
         self.existence(id).map_or(1.0, Existence::existence_probability)
     }
 
-    /// The class of a landmark without identity, as its readings say; 0 where it is not known.
+    /// The class of a landmark without identity, as its measurements say; 0 where it is not known.
     pub fn class(&self, id: u32) -> u32 {
         self.existence(id).map_or(0, Existence::class)
     }
@@ -179,7 +179,7 @@ impl Memory {
         self.scan.is_multiple_of(MERGE_EVERY)
     }
 
-    /// Whether feature `i`, at `z` in the robot frame, should be read where it is, and is not, nor another one at its
+    /// Whether landmark `i`, at `z` in the robot frame, should be read where it is, and is not, nor another one at its
     /// place: that may be the same landmark.
     pub fn is_missed(&self, state: &State, i: usize, z: &Vector2<f64>) -> bool {
         let is_read = |id: u32| self.existence(id).is_some_and(|existence| existence.last == self.scan);
@@ -196,12 +196,12 @@ impl Memory {
         self.tally.taken_back += u64::from(!pairs.is_empty());
     }
 
-    /// Whether two landmarks were merged by a loop that was taken back.
+    /// Whether two landmarks were merged by a loop that was undone.
     pub fn is_forbidden(&self, pair: (u32, u32)) -> bool {
         self.forbidden.contains(&pair)
     }
 
-    /// Whether a landmark was last read before so many clouds, and so many readings.
+    /// Whether a landmark was last read before so many scans, and so many measurements.
     fn is_older(&self, existence: &Existence, (scans, measurements): (u64, u64)) -> bool {
         self.scan - existence.last > scans && self.measurements - existence.last_measurement > measurements
     }
@@ -211,7 +211,7 @@ impl Memory {
         !self.is_older(existence, RECENTLY_ADDED)
     }
 
-    /// How many features of the filter are no landmarks yet.
+    /// How many landmarks of the filter are no landmarks yet.
     pub fn candidates(&self) -> usize {
         self.existences.iter().filter(|existence| !existence.is_confirmed).count()
     }
@@ -227,8 +227,8 @@ impl Memory {
         self.stamps.push((stamp, self.measurements));
     }
 
-    /// The logarithm of what speaks for a reading with this label being of a feature at `z` in the robot frame, beside
-    /// its residual and against being of none: ln P_D/(1 − P_D), and what the label tells.
+    /// The logarithm of what speaks for a measurement with this label being of a landmark at `z` in the robot frame,
+    /// beside its residual and against being of none: ln P_D/(1 − P_D), and what the label tells.
     pub fn weight(&self, id: u32, z: &Vector2<f64>, label: &Label) -> f64 {
         let mut detection = self.rates.detection(z);
         let mut fits = 0.0;
@@ -239,7 +239,7 @@ impl Memory {
         (detection / (1.0 - detection)).ln() + fits
     }
 
-    /// Learns from a cloud that was associated, and gives the features that are to be dropped.
+    /// Learns from a scan that was associated, and gives the landmarks that are to be dropped.
     pub fn learn(
         &mut self,
         state: &State,
@@ -265,7 +265,7 @@ impl Memory {
         self.stamps.push((stamp, before));
         let added = measurements.iter().filter(|measurement| measurement.role == Role::First).count();
         let again = measurements.iter().filter(|measurement| measurement.role == Role::Again).count();
-        // Before there is a map, that a reading is of none says nothing.
+        // Before there is a map, that a measurement is of none says nothing.
         if self.scan > 1 {
             self.rates.scan(again, added);
         }
@@ -347,9 +347,9 @@ impl Memory {
         &self.dropped
     }
 
-    /// A cloud without readings, of a sensor that has looked with probability `looked`, speaks against candidates. What
-    /// was expected teaches nothing but how often the sensor looks; how often it reads what is there comes from clouds
-    /// with readings.
+    /// A scan without measurements, of a sensor that has looked with probability `looked`, speaks against candidates.
+    /// What was expected teaches nothing but how often the sensor looks; how often it reads what is there comes from
+    /// scans with measurements.
     fn learn_from_silence(&mut self, state: &State, looked: f64) -> &[u32] {
         self.duplicates.clear();
         self.rates.silence(looked);
@@ -379,7 +379,7 @@ impl Memory {
         (0..state.landmarks.len()).filter(|i| !state.landmarks[*i].is_anchor_point).map(missed).product()
     }
 
-    /// Which features in view were read, and which were missed: not those that are `ambiguous`.
+    /// Which landmarks in view were read, and which were missed: not those that are `ambiguous`.
     fn note_visible(&mut self, state: &State, ambiguous: &[Ambiguity]) {
         let is_doubtful = |id: u32| ambiguous.iter().any(|ambiguity| ambiguity.landmark == id);
         for i in 0..state.landmarks.len() {
@@ -416,7 +416,7 @@ impl Memory {
         }
     }
 
-    /// A feature is no more. Of one that was never missed nobody knows what it was: it counts by its odds.
+    /// A landmark is no more. Of one that was never missed nobody knows what it was: it counts by its odds.
     fn forget(&mut self, id: u32) {
         let Ok(k) = self.place(id) else { return };
         let existence = self.existences.remove(k);

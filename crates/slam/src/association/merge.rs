@@ -1,17 +1,17 @@
 //! Landmarks that turn out to be one.
 //!
-//! After a long way, the place of an old landmark relative to the robot is uncertain by more than landmarks are
-//! apart. Readings then begin landmarks anew, and nothing is lost by that: a landmark that two features stand for is
-//! the constraint x_a − x_b = 0 on the state, at any later time. Young features against old ones are the same joint
-//! search as readings against features, with the covariance that the filter has of their differences,
+//! After a long way, the place of an old landmark relative to the robot is uncertain by more than landmarks are apart.
+//! Measurements then begin landmarks anew, and nothing is lost by that: a landmark that two landmarks stand for is the
+//! constraint x_a − x_b = 0 on the state, at any later time. Recent landmarks against old ones are the same joint
+//! search as measurements against landmarks, with the covariance that the filter has of their differences,
 //!
 //! ```math
 //! S_{ab,cd} = P_{ac} - P_{ad} - P_{bc} + P_{bd}
 //! ```
 //!
-//! and it is decided when many clouds have made the young ones certain: a loop is closed by all of them together, or
+//! and it is decided when many scans have made the recent ones certain: a loop is closed by all of them together, or
 //! by none. What a hypothesis leaves out counts, too: an old landmark that should be in view where it has the robot,
-//! and is none of the young ones.
+//! and is none of the recent ones.
 
 use crate::association::beam::Pair;
 use crate::association::existence::EXISTS;
@@ -34,7 +34,7 @@ use nalgebra::{Matrix2, Vector2};
 
 /// So many landmarks are looked at for others at the same place.
 const SWEPT: usize = 16;
-/// The least odds of a loop on trial, which is taken back if it turns out wrong, and at how many places its landmarks
+/// The least odds of a loop on trial, which is undone if it turns out wrong, and at how many places its landmarks
 /// are.
 const TRIED: f64 = 50.0;
 const TRIED_AT: usize = 2;
@@ -43,7 +43,7 @@ const TRIED_AT: usize = 2;
 #[derive(Debug)]
 pub struct MergeWorkspace {
     newer: Vec<(f64, usize)>,
-    /// How uncertain each feature is beside the robot, m²: asked for each pair.
+    /// How uncertain each landmark is beside the robot, m²: asked for each pair.
     spreads: Vec<f64>,
     pub(super) identification: Identification,
     views: Vec<ViewCell>,
@@ -86,13 +86,13 @@ struct JoinRoom {
 pub struct Before {
     pub state: State,
     pub memory: Memory,
-    /// Young and old landmarks that were merged.
+    /// Recent and old landmarks that were merged.
     pub pairs: Vec<(u32, u32)>,
     /// How the loop is judged by what comes.
     pub trial: Trial,
 }
 
-/// Features of a state, by their place in it, with what is remembered of them, and from where the sensor has looked.
+/// Landmarks of a state, by their place in it, with what is remembered of them, and from where the sensor has looked.
 pub(super) struct Landmarks<'a>(pub &'a State, pub &'a Memory, pub &'a [ViewCell]);
 
 impl Acquaintance for Landmarks<'_> {
@@ -131,7 +131,7 @@ pub fn merge(
     gone.len()
 }
 
-/// Merges young landmarks in view with old ones.
+/// Merges recent landmarks in view with old ones.
 fn merge_newer(
     state: &mut State,
     (model, memory): (&Model, &mut Memory),
@@ -179,7 +179,7 @@ fn merge_accepted(
     }
 }
 
-/// Merges these young and old landmarks as a loop of the least odds.
+/// Merges these recent and old landmarks as a loop of the least odds.
 #[cfg(test)]
 pub fn force_loop(
     state: &mut State,
@@ -195,7 +195,7 @@ pub fn force_loop(
 }
 
 impl MergeWorkspace {
-    /// The young landmarks in view, and what old ones each of them may be.
+    /// The recent landmarks in view, and what old ones each of them may be.
     fn collect(&mut self, state: &State, model: &Model, memory: &Memory) {
         self.newer.clear();
         self.identification.begin(model.gate.associated(2));
@@ -235,7 +235,7 @@ impl MergeWorkspace {
     }
 }
 
-/// A young and an old landmark as a pair; `None` outside of the gate.
+/// A recent and an old landmark as a pair; `None` outside of the gate.
 pub(super) fn pair(state: &State, model: &Model, (newer, old): (usize, usize), density: f64) -> Option<Pair> {
     let apart = state.landmarks[old].x - state.landmarks[newer].x;
     let covariance = difference(state, (newer, old), (newer, old));
@@ -244,7 +244,7 @@ pub(super) fn pair(state: &State, model: &Model, (newer, old): (usize, usize), d
 }
 
 /// Makes one landmark of those that are at one place and are never read together. Where their difference is larger
-/// than their covariance has it, the one with fewer readings was made of outliers, and is dropped.
+/// than their covariance has it, the one with fewer measurements was made of outliers, and is dropped.
 fn merge_duplicates(
     state: &mut State,
     (model, memory): (&Model, &mut Memory),
@@ -290,8 +290,8 @@ fn sweep(
     }
 }
 
-/// Makes one landmark of each pair of a young and an old one. Where that turns the robot, it is done where the robot is
-/// then: the landmarks that are known in the map are on circles around it, and not on their tangents.
+/// Makes one landmark of each pair of a recent and an old one. Where that turns the robot, it is done where the robot
+/// is then: the landmarks that are known in the map are on circles around it, and not on their tangents.
 fn join(
     state: &mut State,
     (model, memory): (&Model, &mut Memory),
@@ -332,7 +332,7 @@ fn join(
     true
 }
 
-/// The motion of the robot in the map that brings young landmarks to old ones.
+/// The motion of the robot in the map that brings recent landmarks to old ones.
 fn motion_of(state: &State, pairs: &[(usize, usize)]) -> Option<Se2> {
     let mut places = [(0.0, Vector2::zeros(), Vector2::zeros()); RECENTLY_ADDED];
     let places = &mut places[..pairs.len().min(RECENTLY_ADDED)];
@@ -358,7 +358,7 @@ fn absence(state: &State, memory: &Memory, pairs: &[(usize, usize)], motion: &Se
         if detection < 0.5 || pairs.iter().any(|(_, old)| *old == k) {
             continue;
         }
-        // One that a young landmark is near may be that one.
+        // One that a recent landmark is near may be that one.
         let is_near = |other: &StateLandmark| {
             other.last_seen >= recent && (motion.transform(&other.x) - landmark.x).norm_squared() < NEAR_M2
         };

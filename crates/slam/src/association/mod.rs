@@ -1,15 +1,16 @@
-//! Association of readings without identity.
+//! Association of measurements without identity.
 //!
 //! `docs/association.md` has the derivation. In short:
 //!
-//! - [`scan`]: the readings of a cloud, all together, by the joint density of their innovations ([`beam`]).
-//! - [`memory`]: what begins anew is a candidate until it was seen often enough beside how often it was missed; the
-//!   rates of detections and of clutter are learned ([`rates`]).
+//! - [`scan`]: the measurements of a scan, all together, by the joint density of their innovations ([`beam`]).
+//! - [`memory`]: what is reinitialized is a candidate until it was seen often enough beside how often it was missed;
+//!   the rates of detections and of clutter are learned ([`rates`]).
 //! - [`merge`]: landmarks that turn out to be one become one, many at once; so loops are closed.
 //! - [`duplicates`]: how many landmarks there are at one place, by how many are read at once.
-//! - [`field_of_view`]: from where the sensor has looked: a loop that brings a new landmark there, where none was, is wrong.
+//! - [`field_of_view`]: from where the sensor has looked: a loop that brings a new landmark there, where none was, is
+//!   wrong.
 //! - [`cuts`]: where the map hangs together by odometry alone.
-//! - [`evidence_tally`]: what clouds make of the landmarks, if the robot has slipped and if it has not.
+//! - [`evidence_tally`]: what scans make of the landmarks, if the robot has slipped and if it has not.
 //! - [`trial`]: whether a loop that was closed turns out right.
 
 pub mod beam;

@@ -1,6 +1,6 @@
-//! Rates that are learned: how often a landmark in view is read, and how many readings are of none.
+//! Rates that are learned: how often a landmark in view is read, and how many measurements are of none.
 //!
-//! Both are counts with a prior that a few clouds outweigh, and that fade, so that they follow a world that changes.
+//! Both are counts with a prior that a few scans outweigh, and that fade, so that they follow a world that changes.
 
 use crate::input::Label;
 use nalgebra::Vector2;
@@ -9,43 +9,43 @@ use std::f64::consts::{FRAC_1_SQRT_2, PI, TAU};
 
 const SECTORS: usize = 24;
 const OCTAVES: usize = 12;
-/// Weight of what came before, with each cloud.
+/// Weight of what came before, with each scan.
 const FADE: f64 = 0.9995;
-/// Counts before the first cloud: half of two looks.
+/// Counts before the first scan: half of two looks.
 const PRIOR: f64 = 1.0;
 /// A detection is never surer than this, nor more unlikely than that: something may stand in the way.
 const SURE: (f64, f64) = (0.02, 0.95);
-/// So many clouds with one reading of no landmark are the prior of the extraneous ones.
+/// So many scans with one measurement of no landmark are the prior of the extraneous ones.
 const PRIOR_SCANS: f64 = 10.0;
 /// So many innovations that are as the covariance has them are the prior of how large they are.
 const PRIOR_INNOVATIONS: f64 = 20.0;
-/// A sector is in view if it has this part of all readings.
+/// A sector is in view if it has this part of all measurements.
 const IN_VIEW: f64 = 0.005;
 /// So many classes are told apart.
 const CLASSES: usize = 8;
-/// Clouds before the first one, in how many of them the sensor looked, and of how many.
+/// Scans before the first one, in how many of them the sensor looked, and of how many.
 const LOOKED: (f64, f64) = (1.0, 2.0);
 
-/// What clouds were like so far.
+/// What scans were like so far.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Rates {
     /// Expected, and read, by bearing and octave of the distance.
     #[serde(rename = "looks")]
     field_of_view: Vec<[f64; 2]>,
-    /// Readings by bearing.
+    /// Measurements by bearing.
     sectors: [f64; SECTORS],
-    /// The greatest distance of readings of landmarks by bearing, m; before one is believed, of all readings.
+    /// The greatest distance of measurements of landmarks by bearing, m; before one is believed, of all measurements.
     #[serde(default)]
     reach: [f64; SECTORS],
     /// Whether the reach is that of landmarks.
     #[serde(default)]
     is_reached: bool,
-    /// The greatest distance of all readings by bearing, m.
+    /// The greatest distance of all measurements by bearing, m.
     #[serde(default)]
     seen: [f64; SECTORS],
-    /// The sum of the squared distances of readings, and how many.
+    /// The sum of the squared distances of measurements, and how many.
     square: [f64; 2],
-    /// Of the clouds in which something should have been read: in how many the sensor looked, and how many there were.
+    /// Of the scans in which something should have been read: in how many the sensor looked, and how many there were.
     #[serde(default)]
     looked: [f64; 2],
     /// Sum of the normalized squared innovations, and of their degrees of freedom.
@@ -142,7 +142,7 @@ impl Rates {
         field_of_view.len() == SECTORS * OCTAVES && counts.into_iter().all(|count| count.is_finite() && *count >= 0.0)
     }
 
-    /// A cloud with so many readings of known landmarks and so many of others.
+    /// A scan with so many measurements of known landmarks and so many of others.
     pub fn scan(&mut self, matched: usize, extraneous: usize) {
         self.field_of_view.iter_mut().flatten().for_each(|x| *x *= FADE);
         self.sectors
@@ -156,7 +156,7 @@ impl Rates {
         self.matched = FADE * self.matched + matched as f64;
     }
 
-    /// The normalized squared innovation of the readings of a cloud, and its degrees of freedom.
+    /// The normalized squared innovation of the measurements of a scan, and its degrees of freedom.
     pub fn innovate(&mut self, nis: f64, dof: usize) {
         self.innovation[0] += nis;
         self.innovation[1] += dof as f64;
@@ -167,9 +167,9 @@ impl Rates {
         (self.innovation[0] + PRIOR_INNOVATIONS) / (self.innovation[1] + PRIOR_INNOVATIONS)
     }
 
-    /// A cloud was taken in which nothing was to be read with probability `missed`, if the sensor looked. Returns the
-    /// probability that it did: a detector that works now and then sends clouds without readings in between, which say
-    /// nothing of what is in view.
+    /// A scan was taken in which nothing was to be read with probability `missed`, if the sensor looked. Returns the
+    /// probability that it did: a detector that works now and then sends scans without measurements in between, which
+    /// say nothing of what is in view.
     pub fn has_looked(&mut self, missed: f64, is_empty: bool) -> f64 {
         let prior = (self.looked[0] + LOOKED.0) / (self.looked[1] + LOOKED.1);
         let looked = if is_empty { prior * missed / (prior * missed + 1.0 - prior) } else { 1.0 };
@@ -178,12 +178,12 @@ impl Rates {
         looked
     }
 
-    /// A cloud without readings, in which the sensor has looked with this probability.
+    /// A scan without measurements, in which the sensor has looked with this probability.
     pub fn silence(&mut self, looked: f64) {
         self.scans += looked;
     }
 
-    /// A reading of something at `z` in the robot frame.
+    /// A measurement of something at `z` in the robot frame.
     pub fn measurement(&mut self, z: &Vector2<f64>, label: &Label) {
         let sector = sector(z);
         self.sectors[sector] += 1.0;
@@ -207,8 +207,8 @@ impl Rates {
         }
     }
 
-    /// A landmark that is believed was read at `z` in the robot frame. Only such readings tell how far the sensor sees:
-    /// one false reading from far away would make everything missed that is left behind, for ever.
+    /// A landmark that is believed was read at `z` in the robot frame. Only such measurements tell how far the sensor
+    /// sees: one false measurement from far away would make everything missed that is left behind, for ever.
     pub fn reach(&mut self, z: &Vector2<f64>) {
         if !self.is_reached {
             (self.reach, self.is_reached) = ([0.0; SECTORS], true);
@@ -249,7 +249,7 @@ impl Rates {
         if distance > self.farthest().min(self.seen[sector]) { 0.0 } else { self.detection_at(sector, distance) }
     }
 
-    /// The greatest distance of readings of landmarks, m.
+    /// The greatest distance of measurements of landmarks, m.
     pub fn farthest(&self) -> f64 {
         self.reach.iter().copied().fold(0.0, f64::max)
     }
@@ -275,7 +275,7 @@ impl Rates {
         least
     }
 
-    /// The area that is in view, m²: that of a disc in which readings are evenly spread, in the sectors that have
+    /// The area that is in view, m²: that of a disc in which measurements are evenly spread, in the sectors that have
     /// some.
     fn area(&self) -> f64 {
         let [square, count] = self.square;
@@ -285,7 +285,7 @@ impl Rates {
         (TAU * mean * sectors as f64 / SECTORS as f64).max(PI * 1e-4)
     }
 
-    /// How many readings of no known landmark there are in a cloud, by area, 1/m².
+    /// How many measurements of no known landmark there are in a scan, by area, 1/m².
     pub fn extraneous_density(&self) -> f64 {
         (self.extraneous + 1.0) / (self.scans + PRIOR_SCANS) / self.area()
     }
@@ -297,18 +297,18 @@ impl Rates {
         (self.matched + real * self.extraneous + 1.0) / (self.scans + 1.0) / self.area()
     }
 
-    /// How many readings of known landmarks there are in a cloud, on average.
+    /// How many measurements of known landmarks there are in a scan, on average.
     pub fn matched_per_scan(&self) -> f64 {
         self.matched / self.scans.max(1.0)
     }
 
-    /// The part of all readings that are clutter: of no known landmark, nor of a new one.
+    /// The part of all measurements that are clutter: of no known landmark, nor of a new one.
     pub fn clutter(&self) -> f64 {
         let false_ones = self.extraneous / (1.0 + self.prior_of_candidate().exp());
         false_ones / (self.extraneous + self.matched + 1.0)
     }
 
-    /// The logarithm of the odds that a reading of no known landmark is of a new one, and not clutter.
+    /// The logarithm of the odds that a measurement of no known landmark is of a new one, and not clutter.
     pub fn prior_of_candidate(&self) -> f64 {
         ((self.outcomes[0] + 1.0) / (self.outcomes[1] + 1.0)).ln().clamp(-3.0, 3.0)
     }

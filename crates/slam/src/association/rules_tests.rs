@@ -26,7 +26,7 @@ fn model() -> (Model, Config) {
     (Model::new(Filter::named("default").unwrap(), &config, &[]), config)
 }
 
-/// A robot at the origin and features at these places, with these standard deviations, m, all independent.
+/// A robot at the origin and landmarks at these places, with these standard deviations, m, all independent.
 fn state(robot_std: f64, landmarks: &[([f64; 2], f64)]) -> State {
     let (model, config) = model();
     let covariance = Matrix3::from_diagonal(&[robot_std * robot_std, robot_std * robot_std, 1e-6].into());
@@ -54,7 +54,7 @@ fn state(robot_std: f64, landmarks: &[([f64; 2], f64)]) -> State {
     state
 }
 
-/// Few readings were of none, in sight of 10 m all around.
+/// Few measurements were of none, in sight of 10 m all around.
 fn memory() -> Memory {
     let mut memory = Memory::default();
     for k in 0..240 {
@@ -65,8 +65,8 @@ fn memory() -> Memory {
     memory
 }
 
-/// Whether a reading of a landmark at (4, 0) is used, if the landmark is known by `std` relative to the robot and the
-/// reading is off by so much, m.
+/// Whether a measurement of a landmark at (4, 0) is used, if the landmark is known by `std` relative to the robot and
+/// the reading is off by so much, m.
 fn is_used_with(memory: &Memory, std: f64, off: f64) -> bool {
     let (model, _) = model();
     let state = state(0.0, &[([4.0, 0.0], std)]);
@@ -89,8 +89,8 @@ fn a_recent_landmark_that_is_known_badly_needs_a_surer_measurement() {
     assert!(!is_used(3.0));
 }
 
-/// Two false readings beside each other are no landmark: a reading of a candidate has to be surer, by 20 to one, and so
-/// nearer.
+/// Two false measurements beside each other are no landmark: a measurement of a candidate has to be surer, by 20 to
+/// one, and so nearer.
 #[test]
 fn a_candidate_needs_a_surer_measurement_than_a_landmark() {
     let farthest = |memory: &Memory| {
@@ -99,7 +99,7 @@ fn a_candidate_needs_a_surer_measurement_than_a_landmark() {
     };
     let candidate = |landmarks: usize, clutter: usize| {
         let mut memory = memory();
-        // Many readings are of none.
+        // Many measurements are of none.
         (0..100).for_each(|_| memory.rates.scan(1, 100));
         (0..landmarks).for_each(|_| memory.rates.outcome(1.0));
         (0..clutter).for_each(|_| memory.rates.outcome(0.0));
@@ -113,7 +113,7 @@ fn a_candidate_needs_a_surer_measurement_than_a_landmark() {
     likely.confirm(0);
     let of_landmark = farthest(&likely);
     assert!((15.0..50.0).contains(&odds(of_landmark, of_candidate)), "{of_landmark} σ and {of_candidate} σ");
-    // Where few are landmarks, each reading is needed, and has to be likelier of it than of none.
+    // Where few are landmarks, each measurement is needed, and has to be likelier of it than of none.
     let by_existence = odds(of_landmark, farthest(&unlikely));
     assert!(
         unlikely.existence_probability(0) < 0.45 && by_existence < 10.0,
@@ -122,7 +122,7 @@ fn a_candidate_needs_a_surer_measurement_than_a_landmark() {
     );
 }
 
-/// Where most readings are false, one of a landmark has to be surer, by 20 to one for each part of them.
+/// Where most measurements are false, one of a landmark has to be surer, by 20 to one for each part of them.
 #[test]
 fn a_landmark_needs_a_surer_measurement_where_most_of_them_are_false() {
     let memory = |landmarks: usize, clutter: usize| {
@@ -144,7 +144,7 @@ fn a_landmark_needs_a_surer_measurement_where_most_of_them_are_false() {
     assert!((10.0..12.5).contains(&odds), "{far} σ and {near} σ: {odds}");
 }
 
-/// A room in which three young features are of three old ones, each with these odds beside the others of its item.
+/// A room in which three recent landmarks are of three old ones, each with these odds beside the others of its item.
 fn workspace(log_ratio: [f64; 3], shares: [f64; 3]) -> Identification {
     let mut workspace = Identification::default();
     for k in 0..3 {
@@ -160,7 +160,7 @@ fn workspace(log_ratio: [f64; 3], shares: [f64; 3]) -> Identification {
     workspace
 }
 
-/// Three young features, and three old ones at these places.
+/// Three recent landmarks, and three old ones at these places.
 fn recent_and_old(old: [[f64; 2]; 3]) -> State {
     let recent = [[5.0, 0.0], [5.0, 4.0], [9.0, 2.0]];
     let landmarks: Vec<_> = recent.into_iter().chain(old).map(|x| (x, 0.05)).collect();
@@ -190,7 +190,7 @@ fn wide_pairs_pass_the_gate_of_new_landmarks_and_near_ones_that_of_measurements(
     let [gate, furthest] = model.gate.associated(2);
     let between = 0.5 * (gate + furthest);
     assert!(gate < between && between < furthest);
-    // The young one and the old one are known by `std` each: S = 2 std² I.
+    // The recent one and the old one are known by `std` each: S = 2 std² I.
     let passes = |std: f64, square: f64| {
         let apart = (square * 2.0 * std * std).sqrt();
         let state = state(0.0, &[([5.0, 0.0], std), ([5.0 + apart, 0.0], std)]);
@@ -309,7 +309,7 @@ fn what_has_become_of_others_tells_of_a_candidate_that_is_as_old() {
     assert!(before < 0.6 && memory.existence_probability(0) > 0.9, "{before} {}", memory.existence_probability(0));
 }
 
-/// Three features at one place, of which these are read in each cloud: what is to be merged, and after how many clouds.
+/// Three landmarks at one place, of which these are read in each scan: what is to be merged, and after how many scans.
 fn merged_at_one_place(read: &[&[u32]]) -> Option<(usize, (u32, u32))> {
     let (model, _) = model();
     let places = [[4.0, 0.0], [4.05, 0.0], [4.0, 0.08]];
@@ -336,7 +336,7 @@ fn merged_at_one_place(read: &[&[u32]]) -> Option<(usize, (u32, u32))> {
 fn of_three_landmarks_at_one_place_of_which_two_are_read_at_once_one_is_too_many() {
     let two = [[0, 1].as_slice(), &[0, 2], &[1, 2], &[0, 2], &[0, 1], &[1, 2]];
     let (scans, pair) = merged_at_one_place(&two).unwrap();
-    // The one with the fewest readings, with the nearest.
+    // The one with the fewest measurements, with the nearest.
     assert!((1..5).contains(&scans) && pair == (1, 0), "{scans} {pair:?}");
     // All were read once: there are three, one of which is hidden now.
     let three: Vec<_> = [[0, 1, 2].as_slice()].into_iter().chain(two).collect();

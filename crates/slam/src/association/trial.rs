@@ -1,7 +1,7 @@
 //! Whether a loop that was closed turns out right.
 //!
 //! A loop that is closed wrongly brings the robot to a place that is mapped, but is not where it is: landmarks that
-//! should be in view there are not read, and what is read contradicts what was known. Both are weighed cloud by cloud
+//! should be in view there are not read, and what is read contradicts what was known. Both are weighed scan by scan
 //! against what a right one would bring, a sequential probability ratio test (Wald 1945). The logarithm of the odds
 //! that the loop is right is what spoke for it when it was closed, and
 //!
@@ -11,7 +11,7 @@
 //! ```
 //!
 //! over the landmarks that were last read before the loop, and are none of those that have closed it. Each counts when
-//! it is read for the first time, and as long as it should be in view and is not; later readings of it say nothing
+//! it is read for the first time, and as long as it should be in view and is not; later measurements of it say nothing
 //! new. It should be in view where all places within two standard deviations of its own are. The third sum is over
 //! landmarks that were begun since where none was: the probability that they were never read before, from where the
 //! sensor has looked there. The last term is there
@@ -28,24 +28,24 @@ use crate::model::Model;
 use crate::state::State;
 use crate::state::places::difference;
 
-/// The logarithm of the odds at which a loop is believed, and at which it is taken back.
+/// The logarithm of the odds at which a loop is believed, and at which it is undone.
 const BELIEVED: f64 = 16.0;
 const REFUTED: f64 = 0.0;
-/// After so many clouds with readings it is decided, and by these odds.
+/// After so many scans with measurements it is decided, and by these odds.
 const SCANS: u32 = 60;
 const DECIDED: f64 = 4.0;
 /// What a landmark that is read tells at most: landmarks stand in rows and grids. And what the innovations tell: a
 /// right loop leaves some, too, by what was linearized where the robot was not.
 pub(super) const MAX_LOG_RATIO: f64 = 2.3;
-/// What one that is missed tells at most, in all clouds together: something may stand in the way, for long.
+/// What one that is missed tells at most, in all scans together: something may stand in the way, for long.
 pub(super) const MOST_MISSED: f64 = 4.0;
 /// A landmark that was begun since may be an old one within the area in which there are so many.
 const BESIDE: f64 = 0.1;
 /// A landmark is in view if it is read with a higher probability where it is. Of others nothing can be said.
 const IN_VIEW: f64 = 0.5;
 
-/// What it tells that feature `i` was read where it is: ln P_D/P_chance, with the probability that any landmark is in its
-/// gate, a squared distance of two numbers.
+/// What it tells that landmark `i` was read where it is: ln P_D/P_chance, with the probability that any landmark is in
+/// its gate, a squared distance of two numbers.
 pub(super) fn read((state, memory): (&State, &Memory), gate: f64, i: usize) -> f64 {
     let by_chance = std::f64::consts::PI * gate * state.relative_covariance(i).determinant().max(0.0).sqrt();
     let log_ratio = memory.rates.detection(&state.in_robot(i)) / (by_chance * memory.rates.landmark_density());
@@ -85,7 +85,7 @@ pub struct Trial {
     watched: Vec<Watched>,
     /// Landmarks that were begun since.
     newcomers: Vec<Watched>,
-    /// The first cloud of what the loop has brought together with what was before.
+    /// The first scan of what the loop has brought together with what was before.
     since: u64,
     /// From where the sensor had looked before that.
     field_of_view: FieldOfView,
@@ -99,7 +99,7 @@ pub struct Trial {
 }
 
 impl Trial {
-    /// Of a loop that was just closed: the landmarks of `state` that were last read before the cloud `since`, without
+    /// Of a loop that was just closed: the landmarks of `state` that were last read before the scan `since`, without
     /// those that have closed it. `total_log_ratio` is the logarithm of the odds at which it was closed.
     pub fn new((state, memory): (&State, &Memory), since: u64, total_log_ratio: f64) -> Self {
         let is_old =
@@ -120,8 +120,8 @@ impl Trial {
         }
     }
 
-    /// Takes in what a cloud says of it: the features of `state` that were read in the last cloud of `memory`, and the
-    /// normalized squared innovation of all its readings, with its degrees of freedom.
+    /// Takes in what a scan says of it: the landmarks of `state` that were read in the last scan of `memory`, and the
+    /// normalized squared innovation of all its measurements, with its degrees of freedom.
     pub fn note(
         &mut self,
         (state, memory): (&State, &Memory),
@@ -149,7 +149,7 @@ impl Trial {
         }
     }
 
-    /// Takes in that landmarks were read in the last cloud where none was before.
+    /// Takes in that landmarks were read in the last scan where none was before.
     fn note_newcomers(&mut self, state: &State, memory: &Memory) {
         self.newcomers.retain(|new| state.find(new.id).is_some());
         self.field_of_view.view_cells(state, self.since, &mut self.views);
@@ -187,7 +187,7 @@ impl Trial {
         log_ratio.sum::<f64>() - excess(self.nis, self.dof)
     }
 
-    /// Whether it is as likely as a loop that nobody would take back.
+    /// Whether it is as likely as a loop that nobody would undo.
     pub fn is_likely(&self) -> bool {
         self.total_log_ratio + self.evidence() >= super::identity::SURE.ln()
     }

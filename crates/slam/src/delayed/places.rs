@@ -1,4 +1,4 @@
-//! Where a landmark may be, from all its readings.
+//! Where a landmark may be, from all its measurements.
 
 use crate::checked::CheckedMeasurement;
 use crate::delayed::row::Row;
@@ -9,28 +9,28 @@ use crate::state::waiting::Sighting;
 use lienav_lie::Se2;
 use nalgebra::{DMatrix, DVector, Matrix2, SymmetricEigen, Vector2};
 
-/// The fewest readings that tell a place: two tell it and nothing confirms them.
+/// The fewest measurements that tell a place: two tell it and nothing confirms them.
 pub const FEWEST: usize = 3;
 /// So many starts are tried at most.
 const STARTS: usize = 16;
-/// Iterations before readings are weighed by how well they fit.
+/// Iterations before measurements are weighed by how well they fit.
 const PLAIN: usize = 6;
 /// All iterations.
 const ITERATIONS: usize = 14;
 /// Two results that are nearer than this, in standard deviations, are one.
 const ALIKE: f64 = 3.0;
-/// The probability that a reading says nothing about its landmark: a misread, a reflection.
+/// The probability that a measurement says nothing about its landmark: a misread, a reflection.
 const MISREAD: f64 = 0.02;
-/// How far a misread may be off, in the standard deviations of the reading.
+/// How far a misread may be off, in the standard deviations of the measurement.
 const MISREAD_WIDTH: f64 = 100.0;
-/// Readings that are off by more than this, in standard deviations, hardly count in the search.
+/// Measurements that are off by more than this, in standard deviations, hardly count in the search.
 const FAR_OFF: f64 = 5.0;
-/// A place that leaves out more than this part of the readings is none.
+/// A place that leaves out more than this part of the measurements is none.
 const LEFT_OUT: f64 = 0.4;
 /// Farther away than this multiple of the farthest start, a landmark has no place.
 const BEYOND: f64 = 2.0;
 
-/// Iterations with the errors of the viewpoints taken into account, at most.
+/// Iterations with the errors of the anchor poses taken into account, at most.
 const WEIGHED: usize = 5;
 /// The last of them moves a place by less than this, in standard deviations.
 const SETTLED: f64 = 0.1;
@@ -38,19 +38,19 @@ const SETTLED: f64 = 0.1;
 /// A place where the landmark may be.
 #[derive(Clone, Debug)]
 pub struct Place {
-    /// In the frame of the features, m.
+    /// In the frame of the landmarks, m.
     pub x: Vector2<f64>,
-    /// Covariance of that, relative to the robot and with the errors of the viewpoints.
+    /// Covariance of that, relative to the robot and with the errors of the anchor poses.
     pub covariance: Matrix2<f64>,
-    /// The logarithm of the probability of the readings, up to a constant.
+    /// The logarithm of the probability of the measurements, up to a constant.
     pub evidence: f64,
     /// Whether the search has ended there: the covariance is that of where it ended, and says nothing elsewhere.
     pub is_settled: bool,
-    /// How far each reading is to be trusted; 0 for one that the place does not explain.
+    /// How far each measurement is to be trusted; 0 for one that the place does not explain.
     pub used: Vec<f64>,
 }
 
-/// All places that explain the readings, in no particular order.
+/// All places that explain the measurements, in no particular order.
 pub fn places(state: &State, model: &Model, sightings: &[Sighting]) -> Vec<Place> {
     let seen: Vec<(Se2, &CheckedMeasurement)> = sightings
         .iter()
@@ -88,7 +88,7 @@ pub fn places(state: &State, model: &Model, sightings: &[Sighting]) -> Vec<Place
     all
 }
 
-/// Gauss–Newton with damping from one start, with the viewpoints where they are estimated: the place, and the inverse
+/// Gauss–Newton with damping from one start, with the anchor poses where they are estimated: the place, and the inverse
 /// of its covariance. `None` where it leads nowhere.
 fn descend(
     state: &State,
@@ -139,9 +139,9 @@ fn descend(
     (x.iter().all(|v| v.is_finite()) && information.determinant() > 0.0).then_some((x, information))
 }
 
-/// The place near `x` with the errors of the viewpoints taken into account, r = H δl + C δ(viewpoints) + n:
-/// generalised least squares with S = C P Cᵀ + R, and the probability of the readings with the place integrated out. `None` where
-/// it does not explain them.
+/// The place near `x` with the errors of the anchor poses taken into account, r = H δl + C δ(anchor poses) + n:
+/// generalised least squares with S = C P Cᵀ + R, and the probability of the measurements with the place integrated
+/// out. `None` where it does not explain them.
 fn weigh(state: &State, model: &Model, sightings: &[Sighting], mut x: Vector2<f64>) -> Option<Place> {
     let mut place = None;
     for _ in 0..WEIGHED {
@@ -195,7 +195,7 @@ fn weigh(state: &State, model: &Model, sightings: &[Sighting], mut x: Vector2<f6
     place.filter(|place| place.evidence.is_finite() && place.x.iter().all(|v| v.is_finite()))
 }
 
-/// What a reading of a landmark at z in the robot frame does beyond the first order, by the spread of z: from its
+/// What a measurement of a landmark at z in the robot frame does beyond the first order, by the spread of z: from its
 /// expectations along the axes of the covariance (unscented transform, exact to third order).
 pub fn bend(
     state: &State,

@@ -1,4 +1,4 @@
-//! One measurement of a landmark without a place, linearized from its viewpoint.
+//! One measurement of a landmark without a place, linearized from its anchor pose.
 
 use crate::calibration::Calibration;
 use crate::checked::CheckedMeasurement;
@@ -10,10 +10,10 @@ use crate::state::waiting::Sighting;
 use lienav_lie::Se2;
 use lienav_lie::skew;
 use nalgebra::Vector2;
-/// A reading with a smaller probability of being one as its noise says is left out.
+/// A measurement with a smaller probability of being one as its noise says is left out.
 const LEAST_TRUST: f64 = 0.1;
 
-/// One reading, linearized: residual = by_landmark·δl + Σ h δ(row) + n.
+/// One measurement, linearized: residual = by_landmark·δl + Σ h δ(row) + n.
 pub struct Row {
     pub residual: f64,
     pub by_landmark: Vector2<f64>,
@@ -27,7 +27,7 @@ impl Row {
         self.entries.iter().map(|(row, h)| h * column[*row]).sum()
     }
 
-    /// What the predictions of two readings have in common, C P Cᵀ.
+    /// What the predictions of two measurements have in common, C P Cᵀ.
     pub fn with(&self, other: &Self, state: &State) -> f64 {
         let with = |(i, a): &(usize, f64)| {
             other.entries.iter().map(|(j, b)| a * b * state.covariance.get(*i, *j)).sum::<f64>()
@@ -35,8 +35,8 @@ impl Row {
         self.entries.iter().map(with).sum()
     }
 
-    /// How far the reading is to be trusted, with this variance of its residual: 0 where the gate leaves it out, and
-    /// less than 1 where it may be disturbed, or is far off.
+    /// How far the measurement is to be trusted, with this variance of its residual: 0 where the gate leaves it out,
+    /// and less than 1 where it may be disturbed, or is far off.
     pub fn trust(&self, model: &Model, measurement: &CheckedMeasurement, variance: f64) -> f64 {
         let distance = self.residual * self.residual / variance;
         if distance.is_nan() || distance > model.gate.known(1) {
@@ -48,13 +48,13 @@ impl Row {
 }
 
 impl Sighting {
-    /// Linearizes it for a landmark at `l`, in the frame of the features.
+    /// Linearizes it for a landmark at `l`, in the frame of the landmarks.
     pub fn linearize(&self, state: &State, sensors: &Sensors, l: &Vector2<f64>) -> Option<Row> {
         linearize(state, sensors, self.anchor_pose.points(state)?, &self.measurement, l)
     }
 }
 
-/// Linearizes a reading from the viewpoint of these two points, of a landmark at `l`.
+/// Linearizes a measurement from the anchor pose of these two points, of a landmark at `l`.
 pub fn linearize(
     state: &State,
     sensors: &Sensors,
@@ -98,7 +98,7 @@ pub fn linearized_from(
     Some((row.residual, [row.by_landmark.x, row.by_landmark.y, c, d, a, b]))
 }
 
-/// The pose of the base, in the frame of the features, from its origin and the point ahead of it.
+/// The pose of the base, in the frame of the landmarks, from its origin and the point ahead of it.
 pub fn pose_of(state: &State, (origin, ahead): (usize, Option<usize>)) -> Se2 {
     let origin = state.landmarks[origin].x;
     let arm = ahead.map_or_else(Vector2::x, |ahead| state.landmarks[ahead].x - origin);

@@ -1,9 +1,9 @@
-//! The update by all readings of a landmark that has just taken its place.
+//! The update by all measurements of a landmark that has just taken its place.
 //!
 //! It is linearized twice, at the estimate before and at the one that this gives. The first linearization takes the way
 //! of the robot as odometry has it, and the noise of odometry is in the residuals as well: a way that was measured too
-//! long pulls more than one that was measured too short by as much, and over many landmarks the scale of the map drifts.
-//! The errors of the better estimate are not correlated with the residuals.
+//! long pulls more than one that was measured too short by as much, and over many landmarks the scale of the map
+//! drifts. The errors of the better estimate are not correlated with the residuals.
 
 use crate::model::Model;
 use crate::retract::retract;
@@ -11,7 +11,7 @@ use crate::state::State;
 use crate::state::waiting::{Sighting, Waiting};
 use lienav_base::stamp::Stamp;
 
-/// How far a reading is to be trusted, of a landmark that is in the state: 0 where the gate leaves it out.
+/// How far a measurement is to be trusted, of a landmark that is in the state: 0 where the gate leaves it out.
 pub fn trust_in(state: &State, model: &Model, waiting: &Waiting, sighting: &Sighting) -> f64 {
     let Some(i) = state.find(waiting.id) else { return 0.0 };
     let Some(mut row) = sighting.linearize(state, &model.sensors, &state.landmarks[i].x) else { return 0.0 };
@@ -20,7 +20,7 @@ pub fn trust_in(state: &State, model: &Model, waiting: &Waiting, sighting: &Sigh
     row.trust(model, &sighting.measurement, row.with(&row, state) + row.variance)
 }
 
-/// Updates the state by all readings of a landmark that is in it, each trusted as far as `trusted` says.
+/// Updates the state by all measurements of a landmark that is in it, each trusted as far as `trusted` says.
 pub fn use_all(state: &mut State, model: &Model, waiting: &Waiting, trusted: &[f64]) {
     let mut better = state.clone();
     if let Some(delta) = correct(&mut better, model, waiting, trusted, None) {

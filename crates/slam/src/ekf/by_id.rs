@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// A table by identity. A filter looks its features up tens of times a step, for which the hash of the standard library
-/// does more than it needs: that is made for keys that an enemy may choose.
+/// A table by identity. A filter looks its landmarks up tens of times a step, for which the hash of the standard
+/// library does more than it needs: that is made for keys that an enemy may choose.
 pub type ById<V> = HashMap<u32, V, BuildHasherDefault<Spread>>;
 
 /// A hash of one identity: identities follow each other, and a product with an odd number sends those to places far
@@ -32,7 +32,7 @@ mod tests {
     use super::*;
     use std::hash::BuildHasher;
 
-    /// Identities as they come: of readings from 0 on, and those that the filter gives.
+    /// Identities as they come: of measurements from 0 on, and those that the filter gives.
     #[test]
     fn places_are_spread() {
         for first in [0, 0x8000_0000] {

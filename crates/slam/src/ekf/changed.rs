@@ -1,29 +1,29 @@
-//! Noise that has changed: the scores of the last clouds against what all clouds before had told.
+//! Noise that has changed: the scores of the last scans against what all scans before had told.
 //!
-//! A factor is learned with a memory of many clouds; a noise that triples from one moment to the next would be learned
-//! with the patience of that memory, and the map would take in bad readings as good ones until then. The scores of a
-//! factor have mean zero and the variance of their information where the factor is right ([`NoiseFactors`]). In blocks
-//! of [`SCANS`] clouds, a sum beyond [`LIMIT`] standard deviations to which nearly every cloud has contributed says
-//! that it is right no more. Then what was known before counts for no more than the block does. The share of clouds of
-//! one sign keeps a single wrong reading, and tails that are heavy, from looking like a change.
+//! A factor is learned with a memory of many scans; a noise that triples from one moment to the next would be learned
+//! with the patience of that memory, and the map would take in bad measurements as good ones until then. The scores of
+//! a factor have mean zero and the variance of their information where the factor is right ([`NoiseFactors`]). In
+//! blocks of [`SCANS`] scans, a sum beyond [`LIMIT`] standard deviations to which nearly every scan has contributed
+//! says that it is right no more. Then what was known before counts for no more than the block does. The share of scans
+//! of one sign keeps a single wrong measurement, and tails that are heavy, from looking like a change.
 //!
 //! [`NoiseFactors`]: super::noise::NoiseFactors
 
 use serde::{Deserialize, Serialize};
 
-/// Clouds of a block.
+/// Scans of a block.
 const SCANS: u32 = 10;
 
 /// Standard deviations of the sum of a block's scores. 5, and not 3: for every factor there are thousands of blocks.
 const LIMIT: f64 = 5.0;
 
-/// Of so many clouds of a block, the scores must have the same sign.
+/// Of so many scans of a block, the scores must have the same sign.
 const ALIKE: u32 = 8;
 
 /// A block that tells less of ln α than this is too poor: a number with nothing but this noise in it tells ½.
 const LEAST_INFORMATION: f64 = 2.0;
 
-/// The scores of the clouds of the current block, for each factor.
+/// The scores of the scans of the current block, for each factor.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Block {
     sums: Vec<Sum>,
@@ -38,7 +38,7 @@ struct Sum {
     score: f64,
     /// F, summed.
     information: f64,
-    /// In so many clouds, g was positive, or negative.
+    /// In so many scans, g was positive, or negative.
     positive: u32,
     negative: u32,
 }
@@ -55,7 +55,7 @@ impl Sum {
 }
 
 impl Block {
-    /// Takes in a cloud: of n factors the scores g, and the information F, row by row.
+    /// Takes in a scan: of n factors the scores g, and the information F, row by row.
     ///
     /// At the end of a block, where it contradicts what was known with the information Λ, row by row: scales the rows
     /// and columns of these factors in Λ down to what the block tells, and puts the block's score into `score`.
@@ -93,7 +93,7 @@ impl Block {
     }
 
     /// Whether a block that was saved can be gone on with: finite numbers, of so many factors or none, and not more
-    /// clouds than it has.
+    /// scans than it has.
     pub fn is_of(&self, factors: usize) -> bool {
         let is_sound = |sum: &Sum| {
             let Sum { score, information, positive, negative } = *sum;
@@ -108,7 +108,7 @@ impl Block {
 mod tests {
     use super::*;
 
-    /// Blocks of these scores of one factor, each with an information of ½, after 500 clouds as expected.
+    /// Blocks of these scores of one factor, each with an information of ½, after 500 scans as expected.
     fn after(scores: [f64; SCANS as usize]) -> (f64, f64) {
         let mut block = Block::default();
         let mut known = [250.0];
@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn noise_that_became_small_likewise_if_enough_is_told() {
-        // Variances cannot fall below nothing: g ≥ −½ a number. Ten clouds of one number do not suffice; of ten, they
+        // Variances cannot fall below nothing: g ≥ −½ a number. Ten scans of one number do not suffice; of ten, they
         // do.
         assert_eq!(after([-0.5; 10]), (-0.5, 250.0));
         let mut block = Block::default();

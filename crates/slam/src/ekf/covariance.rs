@@ -1,7 +1,7 @@
-//! The joint covariance of pose, calibration and features: a dense symmetric matrix of variable size.
+//! The joint covariance of pose, calibration and landmarks: a dense symmetric matrix of variable size.
 //!
 //! Rows 0–2 are the pose (p_x, p_y, θ), the next k the calibration parameters (often k = 0), rows 3 + k + 2i and 4 +
-//! k + 2i feature i. Only the lower triangle is stored, column by column with a fixed stride, so that features can be
+//! k + 2i landmark i. Only the lower triangle is stored, column by column with a fixed stride, so that landmarks can be
 //! added and removed without moving the rest.
 
 mod calibration;
@@ -27,7 +27,7 @@ pub struct Covariance {
 
 impl Covariance {
     /// The covariance of a pose and of independent calibration parameters with these variances. It has room for
-    /// `capacity` features before it allocates again.
+    /// `capacity` landmarks before it allocates again.
     pub fn new(pose: &Matrix3<f64>, calibration: &[f64], capacity: usize) -> Self {
         let stride = POSE + calibration.len() + 2 * capacity;
         let data = vec![0.0; stride * stride];
@@ -55,12 +55,12 @@ impl Covariance {
         self.row_of(self.landmarks)
     }
 
-    /// First row of feature `i`.
+    /// First row of landmark `i`.
     pub fn row_of(&self, i: usize) -> usize {
         POSE + self.calibration + 2 * i
     }
 
-    /// Number of features.
+    /// Number of landmarks.
     pub fn features(&self) -> usize {
         self.landmarks
     }
@@ -92,7 +92,7 @@ impl Covariance {
         }
     }
 
-    /// Covariance of feature `i` with feature `k`.
+    /// Covariance of landmark `i` with landmark `k`.
     #[inline]
     pub fn landmark_block(&self, i: usize, k: usize) -> Matrix2<f64> {
         let (row, column) = (self.row_of(i.max(k)), self.row_of(i.min(k)));
@@ -106,7 +106,7 @@ impl Covariance {
         }
     }
 
-    /// Adds to the covariance of feature `i` with another feature `k`.
+    /// Adds to the covariance of landmark `i` with another landmark `k`.
     pub fn add_to_landmark_block(&mut self, i: usize, k: usize, block: &Matrix2<f64>) {
         let sum = self.landmark_block(i, k) + block;
         for a in 0..2 {
@@ -116,7 +116,7 @@ impl Covariance {
         }
     }
 
-    /// Covariance of feature `i` with the pose.
+    /// Covariance of landmark `i` with the pose.
     pub fn cross_block(&self, i: usize) -> Matrix2x3<f64> {
         let row = self.row_of(i);
         let of_column = |b: usize| &self.data[b * self.stride + row..b * self.stride + row + 2];
@@ -141,7 +141,7 @@ impl Covariance {
         out[j..n].copy_from_slice(&self.data[j * self.stride + j..j * self.stride + n]);
     }
 
-    /// Writes the two columns of feature `i` to `x` and `y` (`dim()` long each).
+    /// Writes the two columns of landmark `i` to `x` and `y` (`dim()` long each).
     pub fn copy_landmark_columns(&self, i: usize, x: &mut [f64], y: &mut [f64]) {
         let (n, j) = (self.dim(), self.row_of(i));
         let rows = x[..j].iter_mut().zip(&mut y[..j]);
@@ -154,7 +154,7 @@ impl Covariance {
         y[j + 1..n].copy_from_slice(&second[j + 1..n]);
     }
 
-    /// Appends a feature x = C·pose + e with Cov(e) = `own`: C = 0 makes it independent of everything.
+    /// Appends a landmark x = C·pose + e with Cov(e) = `own`: C = 0 makes it independent of everything.
     pub fn append(&mut self, from_pose: &Matrix2x3<f64>, own: &Matrix2<f64>) {
         let new = self.landmarks;
         if self.row_of(new + 1) > self.stride {
@@ -189,7 +189,7 @@ impl Covariance {
         (self.data, self.stride) = (data, stride);
     }
 
-    /// Drops feature `i`; the last feature takes its place.
+    /// Drops landmark `i`; the last landmark takes its place.
     pub fn swap_remove(&mut self, i: usize) {
         let last = self.landmarks - 1;
         let (hole, from) = (self.row_of(i), self.row_of(last));
@@ -206,7 +206,7 @@ impl Covariance {
         self.landmarks = last;
     }
 
-    /// Removes all features, and makes pose and calibration independent, with these variances.
+    /// Removes all landmarks, and makes pose and calibration independent, with these variances.
     pub fn reset(&mut self, pose: &Matrix3<f64>, calibration: &[f64]) {
         self.landmarks = 0;
         self.set_pose_block(pose);
@@ -240,8 +240,8 @@ impl Covariance {
         kernel::add_outer3(&mut self.data, self.stride, &g[..n]);
     }
 
-    /// Transforms each feature by its own matrix: P ← T P Tᵀ, T = blockdiag(I, T_1, …, T_N). What two identities
-    /// transform is left alone: features that have been out of view have no other.
+    /// Transforms each landmark by its own matrix: P ← T P Tᵀ, T = blockdiag(I, T_1, …, T_N). What two identities
+    /// transform is left alone: landmarks that have been out of view have no other.
     pub fn transport(&mut self, landmarks: &[Matrix2<f64>]) {
         let identity = Matrix2::identity();
         if landmarks.iter().all(|t| *t == identity) {
@@ -270,7 +270,7 @@ impl Covariance {
         self.transport_calibration(&Matrix3::identity(), landmarks);
     }
 
-    /// The pose moves, features stay: P_NN ← F P_NN Fᵀ + Q, P_fN ← P_fN Fᵀ.
+    /// The pose moves, landmarks stay: P_NN ← F P_NN Fᵀ + Q, P_fN ← P_fN Fᵀ.
     pub fn move_pose(&mut self, transition: &Matrix3<f64>, noise: &Matrix3<f64>) {
         for i in 0..self.landmarks {
             let cross = self.cross_block(i) * transition.transpose();
@@ -281,8 +281,8 @@ impl Covariance {
         self.transport_calibration(transition, &[]);
     }
 
-    /// Pose and features move, all features by the same conformal map: with F for the pose, A = [[c, −s], [s, c]] for
-    /// every feature and the noise factor g (`dim()` rows of three),
+    /// Pose and landmarks move, all landmarks by the same conformal map: with F for the pose, A = [[c, −s], [s, c]] for
+    /// every landmark and the noise factor g (`dim()` rows of three),
     ///
     /// P ← blockdiag(F, A, …, A) P blockdiag(F, A, …, A)ᵀ + g gᵀ.
     ///
@@ -325,7 +325,7 @@ impl Covariance {
         }
     }
 
-    /// A linear change of the features' coordinates that involves the pose: x_i ← B x_i + C_i·pose, hence
+    /// A linear change of the landmarks' coordinates that involves the pose: x_i ← B x_i + C_i·pose, hence
     ///
     /// P_ik ← B P_ik Bᵀ + B P_iN C_kᵀ + C_i P_Nk Bᵀ + C_i P_NN C_kᵀ, P_iN ← B P_iN + C_i P_NN.
     pub fn change_landmarks(&mut self, b: &Matrix2<f64>, from_pose: impl Fn(usize) -> Matrix2x3<f64>) {
@@ -354,13 +354,14 @@ impl Covariance {
         self.change_calibration(b, from_pose);
     }
 
-    /// A linear change of one feature's coordinates, x ← B x + w (I − B) p, p the position of the robot: with w = 1,
-    /// what B turns is the place of the feature relative to the robot.
+    /// A linear change of one landmark's coordinates, x ← B x + w (I − B) p, p the position of the robot: with w = 1,
+    /// what B turns is the place of the landmark relative to the robot.
     pub fn change_landmark(&mut self, i: usize, b: &Matrix2<f64>, weight: f64) {
         let (row, n) = (self.row_of(i), self.dim());
         let of_pose = (Matrix2::identity() - b) * weight;
         let change = |x: Vector2<f64>, p: Vector2<f64>| b * x + of_pose * p;
-        // First the columns of the feature, then its rows; elements of its own block are changed twice, as they should.
+        // First the columns of the landmark, then its rows; elements of its own block are changed twice, as they
+        // should.
         let column = |covariance: &Self, j: usize| {
             let x = Vector2::new(covariance.get(row, j), covariance.get(row + 1, j));
             change(x, Vector2::new(covariance.get(0, j), covariance.get(1, j)))

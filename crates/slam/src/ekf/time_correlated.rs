@@ -3,7 +3,7 @@
 /// The share of the errors that lasts, before anything is learned.
 pub const STATED_SHARE: f64 = 0.9;
 
-/// The errors of a sensor's readings of one landmark: the correlation of each number is its share times exp(−Δt/T).
+/// The errors of a sensor's measurements of one landmark: the correlation of each number is its share times exp(−Δt/T).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TimeCorrelatedNoise {
     /// T of each number, s; 0 for independent errors.

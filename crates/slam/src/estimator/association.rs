@@ -17,14 +17,15 @@ use lienav_base::stamp::Stamp;
 pub struct ClosedLoop {
     /// Where the estimator was before it.
     pub before: EstimatorPoint,
-    /// The young and the old landmarks that it has merged.
+    /// The recent and the old landmarks that it has merged.
     pub pairs: Vec<(u32, u32)>,
     /// The test of it.
     pub trial: Trial,
 }
 
 impl Estimator {
-    /// Learns from the association of a cloud, drops candidates that are no landmarks, and merges landmarks that are one.
+    /// Learns from the association of a scan, drops candidates that are no landmarks, and merges landmarks that are
+    /// one.
     pub(super) fn remember(&mut self, stamp: Stamp, outcome: &Outcome, is_empty: bool) {
         let Self { state, model, fixed_lag, workspace, memory, merging, lost, .. } = self;
         if model.association != Association::Joint || model.map.mode != MapMode::Mapping {
@@ -49,7 +50,7 @@ impl Estimator {
         self.merging.tried = None;
     }
 
-    /// The loop that the last cloud has closed, if somebody asked for it.
+    /// The loop that the last scan has closed, if somebody asked for it.
     pub fn closed_loop(&mut self) -> Option<ClosedLoop> {
         let Before { state, memory, pairs, trial } = *self.merging.tried.take()?;
         let after = (std::mem::replace(&mut self.state, state), std::mem::replace(&mut self.memory, memory));
@@ -58,24 +59,24 @@ impl Estimator {
         Some(ClosedLoop { before, pairs, trial })
     }
 
-    /// The readings of the next cloud were taken for these.
+    /// The measurements of the next scan were taken for these.
     pub fn expect(&mut self, names: &Names) {
         self.workspace.names.copy_from(names);
     }
 
-    /// Takes in what the last cloud says of a loop: its normalized squared innovation with the degrees of freedom.
+    /// Takes in what the last scan says of a loop: its normalized squared innovation with the degrees of freedom.
     pub fn judge(&self, trial: &mut Trial, nis: (f64, usize)) {
         if self.workspace.measurements.iter().any(|measurement| measurement.measurement.id.is_none()) {
             trial.note((&self.state, &self.memory), &self.model, self.workspace.ambiguous(), nis);
         }
     }
 
-    /// An account from the next cloud on.
+    /// An account from the next scan on.
     pub fn evidence_tally(&self) -> EvidenceTally {
         EvidenceTally::new(&self.state, &self.memory, &self.model)
     }
 
-    /// Begins an account from the next cloud on, in the memory of another one.
+    /// Begins an account from the next scan on, in the memory of another one.
     pub fn begin(&self, evidence_tally: &mut EvidenceTally) {
         evidence_tally.begin(&self.state, &self.memory, &self.model);
     }
@@ -85,13 +86,13 @@ impl Estimator {
         self.memory.cuts.leap();
     }
 
-    /// Whether the last cloud was of the pose: it says nothing of landmarks.
+    /// Whether the last scan was of the pose: it says nothing of landmarks.
     pub fn has_read_the_pose(&self) -> bool {
         let measurements = &self.workspace.measurements;
         !measurements.is_empty() && measurements.iter().all(|measurement| matches!(measurement.subject, Subject::Pose))
     }
 
-    /// What the last cloud makes of all features.
+    /// What the last scan makes of all landmarks.
     pub fn landmark_evidence(&self, scan_evidence: &mut Vec<LandmarkEvidence>) {
         landmark_evidence((&self.state, &self.memory), &self.model, self.workspace.ambiguous(), scan_evidence);
     }
@@ -101,7 +102,7 @@ impl Estimator {
         self.memory.tally.slips += 1;
     }
 
-    /// Pairs of young and old landmarks that a wrong loop has merged are not merged so again.
+    /// Pairs of recent and old landmarks that a wrong loop has merged are not merged so again.
     pub fn forbid(&mut self, pairs: &[(u32, u32)]) {
         self.memory.forbid(pairs);
     }
@@ -111,7 +112,7 @@ impl Estimator {
         self.memory.merged = merged;
     }
 
-    /// Whether a feature counts as a landmark, and is not a candidate.
+    /// Whether a landmark counts as a landmark, and is not a candidate.
     pub fn is_landmark(&self, id: u32) -> bool {
         self.memory.is_landmark(id) && !self.state.is_anchor_point(id)
     }
@@ -121,7 +122,7 @@ impl Estimator {
         &self.memory
     }
 
-    /// This feature without identity is a landmark.
+    /// This landmark without identity is a landmark.
     pub fn confirm(&mut self, id: u32) {
         self.memory.confirm(id);
     }
@@ -131,16 +132,16 @@ impl Estimator {
         self.memory.class(id)
     }
 
-    /// How many features count as landmarks.
+    /// How many landmarks count as landmarks.
     pub fn landmarks(&self) -> usize {
-        // What is remembered may be of features that have been dropped since.
+        // What is remembered may be of landmarks that have been dropped since.
         match self.memory.candidates() {
             0 if !self.state.has_points() => self.state.landmarks.len(),
             _ => self.state.landmarks.iter().filter(|landmark| self.is_landmark(landmark.id)).count(),
         }
     }
 
-    /// Landmarks that the last cloud merged: the one that is gone, and the one that was kept.
+    /// Landmarks that the last scan merged: the one that is gone, and the one that was kept.
     pub fn merged(&self) -> &[(u32, u32)] {
         &self.memory.merged
     }

@@ -1,11 +1,11 @@
-//! Several hypotheses of where the robot is in a known map, while readings without identity may be of several
+//! Several hypotheses of where the robot is in a known map, while measurements without identity may be of several
 //! landmarks.
 //!
-//! Each cloud has ways to be read ([`PoseHypotheses`]), and each way makes a state of each one that there was. Its weight is that
-//! of the one before, times the density of the innovations that it has used, times what the readings that it has left
-//! out cost (multiple hypotheses; Reid 1979). States that are nearly one become the one that has the mean and the
-//! covariance of both; the others live until later clouds tell them apart. Where every reading is clear there is one
-//! way of one state, and this is the filter without hypotheses, to the last bit.
+//! Each scan has ways to be read ([`PoseHypotheses`]), and each way makes a state of each one that there was. Its
+//! weight is that of the one before, times the density of the innovations that it has used, times what the measurements
+//! that it has left out cost (multiple hypotheses; Reid 1979). States that are nearly one become the one that has the
+//! mean and the covariance of both; the others live until later scans tell them apart. Where every measurement is clear
+//! there is one way of one state, and this is the filter without hypotheses, to the last bit.
 
 use crate::associated::Associated;
 use crate::filter::{Coordinates, Errors};
@@ -23,7 +23,7 @@ use nalgebra::{Matrix2, Vector3};
 /// one.
 const NEAR: f64 = 2.0;
 
-/// A state, and what the last cloud has made of it.
+/// A state, and what the last scan has made of it.
 #[derive(Clone, Debug)]
 pub(super) struct Hypothesis {
     pub state: State,
@@ -46,7 +46,7 @@ pub(super) struct Hypotheses {
     pub merging: Merging,
 }
 
-/// Buffers of [`Hypothesis::absorb`]: how far apart, nothing, and what transports features.
+/// Buffers of [`Hypothesis::absorb`]: how far apart, nothing, and what transports landmarks.
 type Merging = (Vec<f64>, Vec<f64>, Vec<Matrix2<f64>>);
 
 impl Hypotheses {

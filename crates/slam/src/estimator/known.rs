@@ -40,8 +40,8 @@ impl Estimator {
         self.memory.clear();
     }
 
-    /// The landmarks that are known from now on. What the filter has mapped by itself is forgotten, and the pose is taken
-    /// as independent of the map.
+    /// The landmarks that are known from now on. What the filter has mapped by itself is forgotten, and the pose is
+    /// taken as independent of the map.
     pub fn set_map(&mut self, map: LandmarkMap) {
         self.settle();
         self.hypotheses.clear();

@@ -27,7 +27,7 @@ impl Estimator {
         self.learns_noise = true;
     }
 
-    /// Readings have the noise that was learned from now on.
+    /// Measurements have the noise that was learned from now on.
     pub(super) fn use_noise(&mut self) {
         if let Some(learned) = &self.learned {
             self.model.sensors.set_noise(|sensor| learned.of_one(sensor));

@@ -11,19 +11,20 @@ use lienav_lie::Se2;
 use nalgebra::{Matrix3, Vector3};
 use std::f64::consts::PI;
 
-/// The association compares a measurement with the eight likeliest landmarks. Where half as many are expected beside the
-/// right one within the gate, the right one is among the eight in 98 % of all cases (Poisson).
+/// The association compares a measurement with the eight likeliest landmarks. Where half as many are expected beside
+/// the right one within the gate, the right one is among the eight in 98 % of all cases (Poisson).
 const OTHERS: f64 = 4.0;
 
 /// The odds at which a scan is taken for one of another place, as a logarithm: 1,000 to one.
 const ELSEWHERE: f64 = 6.9;
 /// So many landmarks in view have to be missed: fewer may be hidden by one thing.
 const MISSED: usize = 3;
-/// A landmark in view is read less often than a reading is beside it by chance below this probability, and says nothing.
+/// A landmark in view is read less often than a measurement is beside it by chance below this probability, and says
+/// nothing.
 const IN_VIEW: f64 = 0.5;
 
-/// A search finds the robot by so many landmarks at least: a scan with fewer measurements is associated as it is, and of a
-/// sensor that measures fewer on average, no scan tells that the robot is elsewhere.
+/// A search finds the robot by so many landmarks at least: a scan with fewer measurements is associated as it is, and
+/// of a sensor that measures fewer on average, no scan tells that the robot is elsewhere.
 const ENOUGH: usize = 4;
 
 /// What scans say of a robot that may have been carried away.
@@ -38,8 +39,8 @@ pub struct Suspicion {
 }
 
 impl Estimator {
-    /// Whether more landmarks lie within the gate of a measurement than the association compares, after a `motion` since a
-    /// landmark was last used. On average over the measurements, and for an ellipse that is taken for a circle.
+    /// Whether more landmarks lie within the gate of a measurement than the association compares, after a `motion`
+    /// since a landmark was last used. On average over the measurements, and for an ellipse that is taken for a circle.
     pub fn is_prior_too_wide(
         &self,
         motion: &Increment,
@@ -76,15 +77,15 @@ impl Estimator {
     }
 
     /// Weighs whether the scan that was processed last, and those before it, are of another place: landmarks that were
-    /// read in the last scans and are in view are not read, and most of what is read is none of them. An error of the pose
-    /// that has grown on a long way concerns other landmarks, and is for loop closures. The odds are those of the landmarks
-    /// in view alone, added up from the first scan on that does not fit (the cumulative sum of Page's test),
+    /// read in the last scans and are in view are not read, and most of what is read is none of them. An error of the
+    /// pose that has grown on a long way concerns other landmarks, and is for loop closures. The odds are those of the
+    /// landmarks in view alone, added up from the first scan on that does not fit (the cumulative sum of Page's test),
     ///
     /// ```text
     /// Σ_read ln p/c + Σ_missed ln (1 − p)/(1 − c)
     /// ```
     ///
-    /// with the probability p that a landmark is read where it is, and c that a reading lies in its gate by chance.
+    /// with the probability p that a landmark is read where it is, and c that a measurement lies in its gate by chance.
     pub fn is_elsewhere(&self, raw_measurements: &[Measurement], suspicion: &mut Option<Suspicion>) -> bool {
         let is_joint = self.model.association == Association::Joint && self.model.map.mode == MapMode::Mapping;
         let nameless = raw_measurements.iter().filter(|raw| raw.id.is_none()).count();
@@ -150,8 +151,8 @@ impl Estimator {
         self.propagate(&Increment { motion: Se2::identity(), covariance, drift: None });
     }
 
-    /// Associates nothing from now on with landmarks that were measured before `stamp`, unless they are known relative to
-    /// the robot as well as a measurement.
+    /// Associates nothing from now on with landmarks that were measured before `stamp`, unless they are known relative
+    /// to the robot as well as a measurement.
     pub fn map_on(&mut self, stamp: Stamp) {
         self.memory.map_on(stamp);
     }

@@ -15,14 +15,14 @@ use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
 use nalgebra::Matrix3;
 use nalgebra::Vector3;
-/// So many hypotheses go on after a cloud, or less where the state is large.
+/// So many hypotheses go on after a scan, or less where the state is large.
 const MOST: usize = 16;
 
 /// One that is less likely than the best by this factor, as a logarithm, is given up: one in 22,000.
 const GIVEN_UP: f64 = -10.0;
 
 impl Estimator {
-    /// Whether a cloud is taken as it may be read, and not as one rule says.
+    /// Whether a scan is taken as it may be read, and not as one rule says.
     pub fn follows_hypotheses(&self, measurements: &[Measurement]) -> bool {
         let is_possible = self.model.map.mode == MapMode::Localization
             && self.model.association == Association::Unique
@@ -30,7 +30,7 @@ impl Estimator {
         is_possible && (!self.hypotheses.others.is_empty() || measurements.iter().any(|o| o.id.is_none()))
     }
 
-    /// Processes a cloud in all ways that it may be read, `motion` after the last. The likeliest hypothesis is the
+    /// Processes a scan in all ways that it may be read, `motion` after the last. The likeliest hypothesis is the
     /// estimate then.
     pub fn step_each(
         &mut self,

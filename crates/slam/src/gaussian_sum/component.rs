@@ -107,9 +107,9 @@ impl Component {
     }
 
     /// Adds what this measurement makes of it: one component for each landmark that the measurement may be of, and one
-    /// that leaves it out. `share` of the measurement is new, and `scale` has the density of measurements of no landmark,
-    /// m⁻², and the probability that a measurement is of each landmark in view. Returns whether a landmark explains the
-    /// measurement.
+    /// that leaves it out. `share` of the measurement is new, and `scale` has the density of measurements of no
+    /// landmark, m⁻², and the probability that a measurement is of each landmark in view. Returns whether a landmark
+    /// explains the measurement.
     pub fn branch(
         &self,
         landmarks: &Landmarks,

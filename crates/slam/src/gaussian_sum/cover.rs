@@ -1,5 +1,5 @@
-//! Gaussians that cover what is no Gaussian: the circle of poses that one landmark leaves, a heading that is hardly known,
-//! and the motion of wheels that slip.
+//! Gaussians that cover what is no Gaussian: the circle of poses that one landmark leaves, a heading that is hardly
+//! known, and the motion of wheels that slip.
 
 use super::component::{Component, Landmarks};
 use super::measured::Measured;
@@ -10,16 +10,16 @@ use std::f64::consts::TAU;
 
 /// Headings of a circle.
 pub const HEADINGS: usize = 36;
-/// A component's heading is known to this standard deviation at least, rad: at 4 m, the arc over it leaves its tangent by
-/// 0.06 m.
+/// A component's heading is known to this standard deviation at least, rad: at 4 m, the arc over it leaves its tangent
+/// by 0.06 m.
 pub const HEADING_STD_RAD: f64 = 0.17;
 /// The centres of neighbours are so many standard deviations apart: the sum of them is flat to one per cent.
 const APART: f64 = 1.4;
 /// A cover reaches so many standard deviations far.
 const FAR: f64 = 2.5;
 /// A slip grows the standard deviation of the heading with the root of the time, rad/√s, and that of the position by a
-/// constant, m, and by half of the way that the wrong heading has bent: the MR.CLAM robots turn 0.4 to 0.9 rad less than
-/// their odometry says in a minute.
+/// constant, m, and by half of the way that the wrong heading has bent: the MR.CLAM robots turn 0.4 to 0.9 rad less
+/// than their odometry says in a minute.
 const SLIP_RAD: f64 = 0.1;
 const LEAST_SLIP_RAD: f64 = 0.3;
 const SLIP_M: f64 = 0.2;

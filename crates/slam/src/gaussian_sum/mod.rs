@@ -1,10 +1,10 @@
-//! A Gaussian sum over the pose of a robot in a known map, from measurements without identity of a sensor that measures a
-//! few landmarks at a time (Alspach and Sorenson 1972; with branches for the associations, Reid 1979).
+//! A Gaussian sum over the pose of a robot in a known map, from measurements without identity of a sensor that measures
+//! a few landmarks at a time (Alspach and Sorenson 1972; with branches for the associations, Reid 1979).
 //!
-//! One such scan tells little, and no odometry is good enough to join many of them to a local map. The sum therefore has
-//! all poses that the measurements allow, from the first one on: that is of some landmark, and a landmark that is
-//! measured leaves a circle of poses, which Gaussians cover. Each measurement then branches a component into one for each
-//! landmark that the measurement may be of, and multiplies its weight by the likelihood
+//! One such scan tells little, and no odometry is good enough to join many of them to a local map. The sum therefore
+//! has all poses that the measurements allow, from the first one on: that is of some landmark, and a landmark that is
+//! measured leaves a circle of poses, which Gaussians cover. Each measurement then branches a component into one for
+//! each landmark that the measurement may be of, and multiplies its weight by the likelihood
 //!
 //! ```text
 //! p(z | component) = ε κ + (1 − ε)/n Σ_k N(z; ẑ_k, S_k)
@@ -42,8 +42,8 @@ const MOST: usize = 2048;
 const NEGLIGIBLE: f64 = -14.0;
 /// Components whose poses are nearer than this squared distance are one.
 const NEAR: f64 = 1.0;
-/// Components are moved at the latest after a motion that turns by this angle, rad, or is this long, m: a linear error is
-/// right to a few per cent.
+/// Components are moved at the latest after a motion that turns by this angle, rad, or is this long, m: a linear error
+/// is right to a few per cent.
 const FLUSH_RAD: f64 = 0.2;
 const FLUSH_M: f64 = 0.3;
 /// A slip is a hypothesis where a measurement is explained without it with less than this probability.
@@ -64,8 +64,8 @@ const SCANS: u32 = 4;
 /// Near is within this of the most probable component, m and rad; the pose has to be known as well.
 const NEAR_M: f64 = 0.6;
 const NEAR_RAD: f64 = 0.4;
-/// The covariance of a pose that is found, over that of the components: errors of measurements last longer than they are
-/// said to, and the filter that goes on from there begins with those of the last scan.
+/// The covariance of a pose that is found, over that of the components: errors of measurements last longer than they
+/// are said to, and the filter that goes on from there begins with those of the last scan.
 const WIDER: f64 = 2.0;
 /// After so long without a measurement, s, in which the robot has driven so far (m and rad together), a slip is too
 /// probable for the pose to be published before the sum has found the robot again.
@@ -107,7 +107,8 @@ pub struct GaussianSum {
 }
 
 impl GaussianSum {
-    /// Of all poses in a map, with the sensors of a filter: those of its configuration, and those that were added to it.
+    /// Of all poses in a map, with the sensors of a filter: those of its configuration, and those that were added to
+    /// it.
     pub fn new(map: &LandmarkMap, filter: &Filter, config: &Config, added: &[Sensor]) -> Self {
         let sensors = Sensors::new(&config.sensor, filter.stereo, added);
         let calibration = Calibration::new(&config.calibration);
@@ -241,8 +242,8 @@ impl GaussianSum {
         explained
     }
 
-    /// The pose with its covariance, and the calibration of the motion, that a slip would begin at; `None` where there is
-    /// no pose that is more probable than not.
+    /// The pose with its covariance, and the calibration of the motion, that a slip would begin at; `None` where there
+    /// is no pose that is more probable than not.
     fn before_slip(&self) -> Option<(Se2, Matrix3<f64>, SVector<f64, MOTION>)> {
         let (_, pose, covariance) = self.cluster().filter(|(weight, ..)| *weight > LIKELY)?;
         Some((pose, covariance, self.components.first()?.calibration))
@@ -340,8 +341,8 @@ impl GaussianSum {
         Some(self.motion.carry(&pose, &(covariance * WIDER)))
     }
 
-    /// The probability that a pose with this covariance is right, at the last scan; 0 after a long way without measurements,
-    /// until the robot is found again.
+    /// The probability that a pose with this covariance is right, at the last scan; 0 after a long way without
+    /// measurements, until the robot is found again.
     pub fn support(&self, pose: &Se2, covariance: &Matrix3<f64>) -> f64 {
         if self.is_blind {
             return 0.0;

@@ -7,7 +7,7 @@ use crate::steady::SteadyTwist;
 use crate::trace::TracePoint;
 use lienav_base::stamp::Stamp;
 use nalgebra::Vector3;
-/// The filter before a cloud.
+/// The filter before a scan.
 #[derive(Clone)]
 pub struct Point {
     /// The instant that the state holds for.
@@ -23,7 +23,7 @@ pub struct Point {
 }
 
 impl Point {
-    /// Whether a cloud of this stamp comes after it, and after the step before it.
+    /// Whether a scan of this stamp comes after it, and after the step before it.
     pub fn is_before(&self, stamp: Stamp) -> bool {
         self.time <= stamp && self.last_step.is_none_or(|last| last < stamp)
     }

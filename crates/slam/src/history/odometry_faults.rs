@@ -17,46 +17,47 @@ pub const BELIEVED: f64 = 3.0;
 pub const VAGUE: f64 = 16.0;
 
 /// Landmarks that are missed and others that begin are weighed from here on, as logarithms of odds. One of each says
-/// 2.3 at most, and a rival that reads the one for the other would not be believed.
+/// 2.3 at most, and a hypothesis that reads the one for the other would not be believed.
 pub const SUSPICIOUS: f64 = 3.0;
 
-/// A fork has rivals again when as much more speaks against it.
+/// A branch point has hypotheses again when as much more speaks against it.
 pub const GROWN: f64 = 5.3;
 
-/// Rivals begin while no more than so many are followed: with those that begin nine, or twelve where the map has a cut.
+/// Hypotheses begin while no more than so many are followed: with those that begin nine, or twelve where the map has a
+/// cut.
 pub const MAX_HYPOTHESES: usize = 6;
 
-/// Where a filter is, and what it makes of clouds.
+/// Where a filter is, and what it makes of scans.
 pub struct Branch {
     pub point: Point,
     pub evidence_tally: EvidenceTally,
 }
 
-/// Where the filter was, and what it has made of the clouds since.
+/// Where the filter was, and what it has made of the scans since.
 pub struct BranchPoint {
     pub branch: Branch,
-    /// How many clouds had come before.
+    /// How many scans had come before.
     pub scans: u64,
-    /// What it had made of them when the last rivals began.
+    /// What it had made of them when the last hypotheses began.
     pub weighed: f64,
     pub hypotheses: Vec<SlipHypothesis>,
 }
 
-/// The filter, if the robot had slipped at the time of a fork.
+/// The filter, if the robot had slipped at the time of a branch point.
 pub struct SlipHypothesis {
-    /// After the last cloud, since the fork.
+    /// After the last scan, since the branch point.
     pub branch: Branch,
     pub scans: usize,
     pub slip: Slip,
 }
 
 impl SlipHypothesis {
-    /// What rivals are compared by, and how it has slipped.
+    /// What hypotheses are compared by, and how it has slipped.
     pub fn order(&self) -> (f64, Slip) {
         (self.branch.evidence_tally.evidence(), self.slip)
     }
 
-    /// By how much likelier the clouds are than if the robot had not slipped: the logarithm.
+    /// By how much likelier the scans are than if the robot had not slipped: the logarithm.
     pub fn log_ratio(&self, own: &EvidenceTally) -> f64 {
         self.branch.evidence_tally.evidence() - own.evidence()
     }
@@ -72,24 +73,24 @@ impl SlipHypothesis {
 #[derive(Default)]
 pub struct OdometryFaults {
     pub branch_points: VecDeque<BranchPoint>,
-    /// The clouds since the first one, and how many were before.
+    /// The scans since the first one, and how many were before.
     pub scans: VecDeque<QueuedScan>,
     pub before: u64,
-    /// Clouds with readings since the last one.
+    /// Scans with measurements since the last one.
     pub since: usize,
-    /// Merges since the first one: after how many clouds, the landmark that is gone, and the one that was kept.
+    /// Merges since the first one: after how many scans, the landmark that is gone, and the one that was kept.
     pub merged: Vec<(u64, (u32, u32))>,
     /// Those that are not followed any more, for their memory.
     pub spare: Vec<Branch>,
-    /// A buffer of what a cloud makes of the features, and whether the last one makes something of them.
+    /// A buffer of what a scan makes of the landmarks, and whether the last one makes something of them.
     pub scan_evidence: Vec<LandmarkEvidence>,
     pub has_scan_evidence: bool,
-    /// And of what the last cloud was of, while others are taken in.
+    /// And of what the last scan was of, while others are taken in.
     pub measurements: Vec<Associated>,
 }
 
 impl OdometryFaults {
-    /// The cloud that has come last.
+    /// The scan that has come last.
     pub fn last_scan(&mut self) -> Option<&mut QueuedScan> {
         self.scans.back_mut()
     }
@@ -99,8 +100,8 @@ impl OdometryFaults {
         self.branch_points.front().map(|branch_point| branch_point.branch.point.time)
     }
 
-    /// Whether no other rival that has the robot elsewhere is nearly as likely as this one: that it has slipped is sure
-    /// then, and where it is, is not.
+    /// Whether no other hypothesis that has the robot elsewhere is nearly as likely as this one: that it has slipped is
+    /// sure then, and where it is, is not.
     pub fn is_undisputed(&self, branch_point: usize, slip: Slip) -> bool {
         let all = || {
             self.branch_points.iter().flat_map(|branch_point| {
@@ -116,7 +117,7 @@ impl OdometryFaults {
         !all().any(disputes)
     }
 
-    /// The fork for which rivals should begin: that against which most speaks since it had some.
+    /// The branch point for which hypotheses should begin: that against which most speaks since it had some.
     pub fn next_branch_point(&self) -> Option<usize> {
         if self.branch_points.iter().map(|branch_point| branch_point.hypotheses.len()).sum::<usize>() > MAX_HYPOTHESES {
             return None;

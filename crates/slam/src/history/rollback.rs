@@ -8,15 +8,15 @@ use std::collections::VecDeque;
 pub struct Rollback {
     /// In the order of their times.
     pub points: VecDeque<Numbered>,
-    /// Clouds as they came, since the first point, in the order in which they were processed.
+    /// Scans as they came, since the first point, in the order in which they were processed.
     pub scans: VecDeque<QueuedScan>,
-    /// How many clouds were processed before those.
+    /// How many scans were processed before those.
     pub forgotten: u64,
-    /// How many clouds were taken in late.
+    /// How many scans were taken in late.
     pub late: u64,
 }
 
-/// The filter before a cloud, and how many clouds were processed before it.
+/// The filter before a scan, and how many scans were processed before it.
 pub struct Numbered {
     pub point: Point,
     pub scans: u64,

@@ -33,7 +33,7 @@ pub struct Mount {
     is_calibrated: bool,
     /// The map in the world.
     pub world: Se2,
-    /// The lasting error of positions in the world.
+    /// The time-correlated error of positions in the world.
     pub world_error: Vector2<f64>,
 }
 
@@ -123,9 +123,9 @@ impl Mount {
         (unbiased, SMatrix::from_fn(|i, k| covariance[(i, k)] * (scale(i) * scale(k))))
     }
 
-    /// What this sensor reads of what an unbiased one would read, (r + b)/(1 + s) for a range. The noise of a reading is
-    /// added to this: where it was added to r, a smaller s would make all residuals smaller, and runs would end with
-    /// ranges too short.
+    /// What this sensor reads of what an unbiased one would read, (r + b)/(1 + s) for a range. The noise of a
+    /// measurement is added to this: where it was added to r, a smaller s would make all residuals smaller, and runs
+    /// would end with ranges too short.
     fn as_read<const D: usize>(&self, components: &[Component; D], predicted: &SVector<f64, D>) -> SVector<f64, D> {
         SVector::from_fn(|k, _| match components[k] {
             Component::Linear | Component::Angle => predicted[k],
@@ -151,8 +151,8 @@ impl Mount {
     }
 
     /// Adds ∂(reading)/∂(range bias, bearing bias, range scale), of y = (r + b)/(1 + s) or β + b; `expected` is the y
-    /// that is expected, for that of the reading has its noise, and a derivative that has it, too, is not independent
-    /// of the residual.
+    /// that is expected, for that of the measurement has its noise, and a derivative that has it, too, is not
+    /// independent of the residual.
     fn bias_columns<const D: usize>(
         &self,
         components: &[Component; D],
@@ -172,10 +172,10 @@ impl Mount {
     }
 }
 
-/// What is expected of a reading, at first order around one estimate; rows beyond `dim` are zero.
+/// What is expected of a measurement, at first order around one estimate; rows beyond `dim` are zero.
 #[derive(Clone, Copy, Debug)]
 pub struct Expected {
-    /// How many numbers the reading has.
+    /// How many numbers the measurement has.
     pub dim: usize,
     /// Reading − expectation, angles wrapped.
     pub residual: Vector3<f64>,
@@ -185,7 +185,7 @@ pub struct Expected {
     pub by_pose: Matrix3<f64>,
     /// ∂(reading)/∂(calibration); `None` where nothing is calibrated.
     pub by_calibration: Option<SensorJacobian>,
-    /// Covariance of the reading.
+    /// Covariance of the measurement.
     pub noise: Matrix3<f64>,
 }
 
@@ -202,7 +202,7 @@ pub trait Erased: fmt::Debug + Send + Sync {
         false
     }
 
-    /// The numbers of a usable observation, and their covariance.
+    /// The numbers of a usable measurement, and their covariance.
     fn read(&self, raw: &Measurement) -> Result<(Vector3<f64>, Matrix3<f64>), DropReason>;
 
     /// What a landmark at `z` would have read, linearized at `at`; both in the base frame.
@@ -217,13 +217,13 @@ pub trait Erased: fmt::Debug + Send + Sync {
     /// What a base at `pose` would have read, linearized at `at`.
     fn expect_pose(&self, mount: &Mount, checked: &CheckedMeasurement, pose: &Se2, at: &Se2) -> Option<Expected>;
 
-    /// Where a reading puts a new landmark, in the base frame, and the covariance of that.
+    /// Where a measurement puts a new landmark, in the base frame, and the covariance of that.
     fn place(&self, mount: &Mount, checked: &CheckedMeasurement) -> Option<(Vector2<f64>, Matrix2<f64>)>;
 
-    /// Where the landmark of a reading may be, in the base frame, if the reading does not determine it.
+    /// Where the landmark of a measurement may be, in the base frame, if the measurement does not determine it.
     fn hypotheses(&self, mount: &Mount, checked: &CheckedMeasurement) -> Vec<(Vector2<f64>, Matrix2<f64>)>;
 
-    /// The probability that a reading with this residual is one as the noise says; 1 where nothing disturbs.
+    /// The probability that a measurement with this residual is one as the noise says; 1 where nothing disturbs.
     fn trust(&self, residual: &Vector3<f64>, covariance: &Matrix3<f64>) -> f64;
 
     /// What a perfect sensor on `robot` reads of the landmarks, by identity.
@@ -235,11 +235,11 @@ pub trait Erased: fmt::Debug + Send + Sync {
         None
     }
 
-    /// The covariance of an observation that states none.
+    /// The covariance of a measurement that states none.
     fn noise(&self) -> Matrix3<f64>;
 }
 
-/// The numbers of an observation and its covariance, checked.
+/// The numbers of a measurement and its covariance, checked.
 pub fn numbers<const D: usize>(
     raw: &Measurement,
     noise: impl FnOnce(&SVector<f64, D>) -> SMatrix<f64, D, D>,
@@ -290,8 +290,8 @@ impl<M: LandmarkMeasurement<D>, const D: usize> OfLandmark<M, D> {
         Self { components: measurement.components(), measurement }
     }
 
-    /// ∂(reading)/∂(x, y, yaw, range bias, bearing bias, range scale) from ∂(reading)/∂z_s and ∂(reading)/∂z: with z_s =
-    /// R(ψ)ᵀ(z − m), ∂z_s/∂m = −R(ψ)ᵀ and ∂z_s/∂ψ = −J z_s.
+    /// ∂(reading)/∂(x, y, yaw, range bias, bearing bias, range scale) from ∂(reading)/∂z_s and ∂(reading)/∂z: with z_s
+    /// = R(ψ)ᵀ(z − m), ∂z_s/∂m = −R(ψ)ᵀ and ∂z_s/∂ψ = −J z_s.
     fn by_calibration(
         &self,
         mount: &Mount,
@@ -336,8 +336,8 @@ impl<M: LandmarkMeasurement<D>, const D: usize> Erased for OfLandmark<M, D> {
         let read: SVector<f64, D> = fixed_vector(&checked.value);
         let expected = mount.as_read(&self.components, &self.measurement.predict(&z_sensor));
         let jacobian = mount.scale_rows(&self.components, self.measurement.jacobian(&at)?);
-        // Where the feature is believed to be: first estimates are for Jacobians alone, which have to agree with each
-        // other; the noise of a reading depends on where its feature is.
+        // Where the landmark is believed to be: first estimates are for Jacobians alone, which have to agree with each
+        // other; the noise of a measurement depends on where its landmark is.
         let noise = self.measurement.noise_at(&fixed(&checked.covariance), &read, &z_sensor)?;
         let in_base = jacobian * mount.rotation.transpose();
         let by_calibration = mount.is_calibrated.then(|| {

@@ -1,4 +1,4 @@
-//! Measurements: what a reading says about a landmark, or about the pose itself.
+//! Measurements: what a measurement says about a landmark, or about the pose itself.
 //!
 //! A measurement is one type. [`LandmarkMeasurement`] is a function of where a landmark is in the sensor frame, y =
 //! h(z) + b + n; [`PoseMeasurement`] a function of where the sensor is in the map. Both state their dimension D in
@@ -35,7 +35,7 @@ use std::fmt;
 /// Below this distance from the sensor, a direction is undefined, m.
 pub const TOO_NEAR_M: f64 = 1e-6;
 
-/// What a component of a reading is: whether it wraps around, and which bias of the sensor it has.
+/// What a component of a measurement is: whether it wraps around, and which bias of the sensor it has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Component {
@@ -65,10 +65,10 @@ pub trait LandmarkMeasurement<const D: usize>: fmt::Debug + Send + Sync {
     /// What the D numbers are.
     fn components(&self) -> [Component; D];
 
-    /// R for an observation that states no covariance.
+    /// R for a measurement that states no covariance.
     fn noise(&self) -> SMatrix<f64, D, D>;
 
-    /// R for an observation that states no covariance, from what it reads: errors may grow with the distance.
+    /// R for a measurement that states no covariance, from what it reads: errors may grow with the distance.
     fn noise_of(&self, read: &SVector<f64, D>) -> SMatrix<f64, D, D> {
         let _ = read;
         self.noise()
@@ -80,7 +80,7 @@ pub trait LandmarkMeasurement<const D: usize>: fmt::Debug + Send + Sync {
     /// ∂h/∂z at `z`; `None` where it does not exist, as at the sensor itself.
     fn jacobian(&self, z: &Vector2<f64>) -> Option<SMatrix<f64, D, 2>>;
 
-    /// Checks the finite numbers of an observation, and returns what is compared with [`predict`](Self::predict): most
+    /// Checks the finite numbers of a measurement, and returns what is compared with [`predict`](Self::predict): most
     /// measurements return the numbers themselves.
     ///
     /// # Errors
@@ -89,7 +89,7 @@ pub trait LandmarkMeasurement<const D: usize>: fmt::Debug + Send + Sync {
         Ok(*observed)
     }
 
-    /// R of a reading: `stated` is the observation's own covariance or [`noise`](Self::noise), `read` what
+    /// R of a measurement: `stated` is the measurement's own covariance or [`noise`](Self::noise), `read` what
     /// [`read`](Self::read) gave, `z` where the estimate places the landmark. `None` where R does not exist.
     fn noise_at(
         &self,
@@ -101,23 +101,24 @@ pub trait LandmarkMeasurement<const D: usize>: fmt::Debug + Send + Sync {
         Some(*stated)
     }
 
-    /// The position of a new landmark, m, from a reading without bias, and its covariance, both in the sensor frame.
-    /// `None` if a reading does not determine the position, as for any measurement of one number.
+    /// The position of a new landmark, m, from a measurement without bias, and its covariance, both in the sensor
+    /// frame. `None` if a measurement does not determine the position, as for any measurement of one number.
     fn place(&self, read: &SVector<f64, D>, stated: &SMatrix<f64, D, D>) -> Option<(Vector2<f64>, Matrix2<f64>)> {
         let _ = (read, stated);
         None
     }
 
-    /// Where the landmark of a reading without bias may be, if a single reading does not determine it: normal
+    /// Where the landmark of a measurement without bias may be, if a single measurement does not determine it: normal
     /// distributions, as means, m, and covariances in the sensor frame, with weights that follow from their areas. Each
-    /// is to be so narrow that the measurement is nearly linear in it. The filter corrects all of them until one is left.
+    /// is to be so narrow that the measurement is nearly linear in it. The filter corrects all of them until one is
+    /// left.
     fn hypotheses(&self, read: &SVector<f64, D>, stated: &SMatrix<f64, D, D>) -> Vec<(Vector2<f64>, Matrix2<f64>)> {
         let _ = (read, stated);
         Vec::new()
     }
 
-    /// The probability that a reading is one as the noise says, and not one of a disturbed sensor, from its residual
-    /// and the covariance of that. A reading that is hardly so counts hardly.
+    /// The probability that a measurement is one as the noise says, and not one of a disturbed sensor, from its
+    /// residual and the covariance of that. A measurement that is hardly so counts hardly.
     fn trust(&self, residual: &SVector<f64, D>, covariance: &SMatrix<f64, D, D>) -> f64 {
         let _ = (residual, covariance);
         1.0
@@ -137,13 +138,13 @@ pub trait LandmarkMeasurement<const D: usize>: fmt::Debug + Send + Sync {
 }
 
 /// A measurement of D numbers of the pose of the sensor in the map: y = h(T, id) + n, n ~ N(0, R), where T is the pose
-/// of the base times the mount. The `id` of the observation may choose among things that the measurement knows: a
+/// of the base times the mount. The `id` of the measurement may choose among things that the measurement knows: a
 /// surveyed landmark, a beacon.
 pub trait PoseMeasurement<const D: usize>: fmt::Debug + Send + Sync {
     /// What the D numbers are.
     fn components(&self) -> [Component; D];
 
-    /// R for an observation that states no covariance.
+    /// R for a measurement that states no covariance.
     fn noise(&self) -> SMatrix<f64, D, D>;
 
     /// h(T): what a perfect sensor at `sensor`, in the map, reads; `None` if the measurement does not know `id`.
@@ -152,7 +153,7 @@ pub trait PoseMeasurement<const D: usize>: fmt::Debug + Send + Sync {
     /// ∂h/∂(x, y, θ) of the sensor's pose in the map; `None` where it does not exist.
     fn jacobian(&self, sensor: &Se2, id: Option<u32>) -> Option<SMatrix<f64, D, 3>>;
 
-    /// Checks the finite numbers of an observation.
+    /// Checks the finite numbers of a measurement.
     ///
     /// # Errors
     /// Why they cannot be used.
@@ -161,7 +162,7 @@ pub trait PoseMeasurement<const D: usize>: fmt::Debug + Send + Sync {
         Ok(*observed)
     }
 
-    /// The identities that a simulated sensor at `sensor` reads: one reading for each.
+    /// The identities that a simulated sensor at `sensor` reads: one measurement for each.
     fn measurements(&self, sensor: &Se2) -> Vec<Option<u32>> {
         let _ = sensor;
         vec![None]

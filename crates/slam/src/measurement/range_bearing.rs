@@ -12,8 +12,8 @@ pub(super) const MAX_BEARING_RAD: f64 = 4.0 * std::f64::consts::PI;
 
 /// (range in m, bearing in rad, counterclockwise from the sensor's x axis): h(z) = (|z|, ∠z).
 ///
-/// The variances at the range r are σ_r² + (k r)² + d² and σ_b² + (d/r)²: a range that is measured by triangulation or by
-/// the size of a tag is worse far away, and the point of a landmark that is read is not its centre.
+/// The variances at the range r are σ_r² + (k r)² + d² and σ_b² + (d/r)²: a range that is measured by triangulation or
+/// by the size of a tag is worse far away, and the point of a landmark that is read is not its centre.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RangeBearing {
     /// Standard deviation of a range, m.

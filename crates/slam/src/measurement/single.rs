@@ -9,11 +9,11 @@ use lienav_lie::{rotation, skew, wrap_angle};
 use nalgebra::{Matrix1, Matrix1x2, Matrix2, Vector1, Vector2};
 use std::f64::consts::TAU;
 
-/// The most places that one reading begins a landmark with.
+/// The most places that one measurement initializes a landmark with.
 pub const MAX_HYPOTHESES: usize = 48;
 
-/// A range, m: h(z) = |z|. Radio beacons and sonar give it. A part of the readings may be too long, because something
-/// stood in the line of sight; none is too short.
+/// A range, m: h(z) = |z|. Radio beacons and sonar give it. A part of the measurements may be too long, because
+/// something stood in the line of sight; none is too short.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Range {
     /// Standard deviation of a range in line of sight, m.
@@ -22,7 +22,7 @@ pub struct Range {
     pub min_range_m: f64,
     /// Farther landmarks are not read, m.
     pub max_range_m: f64,
-    /// The probability that a reading is too long.
+    /// The probability that a measurement is too long.
     pub late_probability: f64,
     /// By how much it is then too long at most, m: any length up to this is as probable.
     pub late_max_m: f64,
@@ -73,7 +73,7 @@ impl LandmarkMeasurement<1> for Range {
         (0..count as usize).map(place).collect()
     }
 
-    /// The share of readings in line of sight among those with this residual: those that are too long spread evenly
+    /// The share of measurements in line of sight among those with this residual: those that are too long spread evenly
     /// over [`Range::late_max_m`], blurred by the variance.
     fn trust(&self, residual: &Vector1<f64>, variance: &Matrix1<f64>) -> f64 {
         if self.late_probability <= 0.0 || self.late_max_m <= 0.0 {

@@ -8,10 +8,10 @@ use crate::output::DropReason;
 use lienav_lie::skew;
 use nalgebra::{Matrix2, Vector2};
 
-/// The range of a new feature is known where its inverse is at least so many standard deviations from zero.
+/// The range of a new landmark is known where its inverse is at least so many standard deviations from zero.
 const LEAST_PARALLAX: f64 = 0.5;
 
-/// A new feature is too far where its inverse range is so many standard deviations below that of the limit.
+/// A new landmark is too far where its inverse range is so many standard deviations below that of the limit.
 const LARGEST_EXCESS: f64 = 3.0;
 
 /// (bearing of the left camera, bearing of the right camera), rad, counterclockwise from straight ahead, of cameras at
@@ -22,9 +22,9 @@ pub struct StereoBearings {
     pub baseline_m: f64,
     /// Standard deviation of each bearing, rad.
     pub bearing_std_rad: f64,
-    /// Nearer landmarks start no feature, m.
+    /// Nearer landmarks start no landmark, m.
     pub min_range_m: f64,
-    /// Farther landmarks start no feature, m.
+    /// Farther landmarks start no landmark, m.
     pub max_range_m: f64,
 }
 
@@ -54,7 +54,7 @@ impl LandmarkMeasurement<2> for StereoBearings {
         Some(Matrix2::new(left.x, left.y, right.x, right.y))
     }
 
-    /// Whether the lines of sight meet matters for a new feature only: [`LandmarkMeasurement::place`] says so.
+    /// Whether the lines of sight meet matters for a new landmark only: [`LandmarkMeasurement::place`] says so.
     fn read(&self, observed: &Vector2<f64>) -> Result<Vector2<f64>, DropReason> {
         if observed.amax() > MAX_BEARING_RAD { Err(DropReason::Absurd) } else { Ok(*observed) }
     }
@@ -74,8 +74,8 @@ impl StereoBearings {
         Some(j * bearings * j.transpose())
     }
 
-    /// Whether the range of a feature triangulated at `z` is known at all, and not significantly beyond the limit. A
-    /// limit on the estimate itself would let in far features only where their noise makes them nearer, which biases
+    /// Whether the range of a landmark triangulated at `z` is known at all, and not significantly beyond the limit. A
+    /// limit on the estimate itself would let in far landmarks only where their noise makes them nearer, which biases
     /// every one of them.
     fn may_be_in_range(&self, z: &Vector2<f64>, covariance: &Matrix2<f64>) -> bool {
         let square = z.norm_squared();
@@ -85,7 +85,7 @@ impl StereoBearings {
 }
 
 /// The position that both bearings of a stereo pair meet at, with noise Q_z J Jᵀ: the measurement of the thesis (Shen
-/// 2019, § 5.5). Observations are bearings, readings are positions in the sensor frame, m.
+/// 2019, § 5.5). Measurements are bearings, measurements are positions in the sensor frame, m.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Triangulated {
     /// The cameras.

@@ -213,9 +213,9 @@ proptest! {
     }
 }
 
-/// 1ᵀΣ⁻¹1 of readings that are alike for a time, against the sum of the information of independent ones.
-/// R = J Q Jᵀ is that of the place the feature is believed to be at, also for a filter whose Jacobians are evaluated at
-/// first estimates.
+/// 1ᵀΣ⁻¹1 of measurements that are alike for a time, against the sum of the information of independent ones. R = J Q Jᵀ
+/// is that of the place the landmark is believed to be at, also for a filter whose Jacobians are evaluated at first
+/// estimates.
 #[test]
 fn the_noise_of_a_triangulated_position_is_that_of_the_predicted_point() {
     let (sensors, mounts) = sensors(StereoModel::Triangulated(NoiseAt::Predicted));

@@ -1,11 +1,11 @@
-//! Readings of up to three numbers, and their covariances.
+//! Measurements of up to three numbers, and their covariances.
 
 use crate::output::DropReason;
 use nalgebra::{Matrix2, Matrix3, SMatrix, SVector, Vector2, Vector3};
 use serde::{Deserialize, Serialize};
 use std::ops::{Deref, DerefMut};
 
-/// The most numbers that one reading has.
+/// The most numbers that one measurement has.
 pub const MAX_DIM: usize = 3;
 
 /// Variances beyond this say nothing, and their products overflow; in the unit of the quantity, squared.

@@ -5,8 +5,8 @@
 //!
 //! y = (p_T + b, θ_T) + n,  n ~ N(0, R)
 //!
-//! b is the part of the error that lasts, the same from one reading to the next but for a Gauss–Markov process; it and W
-//! are calibration parameters, where they are estimated.
+//! b is the part of the error that lasts, the same from one measurement to the next but for a Gauss–Markov process; it
+//! and W are calibration parameters, where they are estimated.
 
 use crate::calibration::SensorJacobian;
 use crate::checked::CheckedMeasurement;

@@ -1,4 +1,4 @@
-//! Landmarks keep their numbers where clouds are taken in again.
+//! Landmarks keep their numbers where scans are taken in again.
 
 use crate::history::checkpoint::Point;
 use crate::inbox::QueuedScan;
@@ -6,7 +6,7 @@ use crate::names::Renamed;
 use crate::output::Processed;
 use crate::slam::Slam;
 
-/// What becomes of the landmarks while clouds are taken in again.
+/// What becomes of the landmarks while scans are taken in again.
 #[derive(Debug, Default)]
 pub(super) struct Again {
     renamed: Renamed,
@@ -14,7 +14,7 @@ pub(super) struct Again {
 }
 
 impl Slam {
-    /// Goes back to where the filter was, to take the clouds in again that have come since. Numbers that landmarks have
+    /// Goes back to where the filter was, to take the scans in again that have come since. Numbers that landmarks have
     /// had are not given to others.
     pub(super) fn go_back_for_good(&mut self, point: Point) -> Again {
         let next = self.estimator.state.next_identity();
@@ -23,13 +23,13 @@ impl Slam {
         Again::default()
     }
 
-    /// Takes in what became of a cloud that was taken in again.
+    /// Takes in what became of a scan that was taken in again.
     pub(super) fn note_again(&self, again: &mut Again, scan: &QueuedScan) {
         again.merged.extend_from_slice(self.estimator.merged());
         again.renamed.note(&scan.names, self.estimator.measurements());
     }
 
-    /// All clouds were taken in again, and the merges in `split` are none. Landmarks that have begun since and are gone
+    /// All scans were taken in again, and the merges in `split` are none. Landmarks that have begun since and are gone
     /// count as merged with what they turned out to be.
     pub(super) fn end_again(&mut self, again: Again, split: Vec<(u32, u32)>) {
         let Again { mut renamed, mut merged } = again;
@@ -39,7 +39,7 @@ impl Slam {
         self.undo_loop.set_split(split);
     }
 
-    /// What a cloud was taken for is kept with it, for who takes it in again.
+    /// What a scan was taken for is kept with it, for who takes it in again.
     pub(super) fn name_kept(&mut self, scan: &QueuedScan, step: &Processed) {
         if !matches!(step, Ok(Some(_))) || self.estimator.memory().is_idle() {
             return;

@@ -1,4 +1,4 @@
-//! What the filter would make of the last clouds, if something had been otherwise.
+//! What the filter would make of the last scans, if something had been otherwise.
 
 use crate::association::evidence_tally::EvidenceTally;
 use crate::history::checkpoint::Point;
@@ -7,7 +7,7 @@ use crate::output::Processed;
 use crate::slam::Slam;
 
 impl Slam {
-    /// Does something that leaves the filter where it is, and has what it tells of the last cloud as it was.
+    /// Does something that leaves the filter where it is, and has what it tells of the last scan as it was.
     pub(super) fn aside(&mut self, work: impl FnOnce(&mut Self)) {
         let mut measurements = std::mem::take(&mut self.odometry_faults.measurements);
         self.estimator.exchange_measurements(&mut measurements);
@@ -29,7 +29,7 @@ impl Slam {
         self.exchange(then, point);
     }
 
-    /// Takes a cloud in for an account, with loops on trial if so.
+    /// Takes a scan in for an account, with loops on trial if so.
     pub(super) fn take_in_for(
         &mut self,
         scan: &QueuedScan,
@@ -43,7 +43,7 @@ impl Slam {
         step
     }
 
-    /// Takes a cloud in again. Landmarks that it begins have the numbers that they had.
+    /// Takes a scan in again. Landmarks that it begins have the numbers that they had.
     pub(super) fn take_in(&mut self, scan: &QueuedScan) -> Processed {
         let mut copy = self.inbox.copy(scan);
         // What is left out of it was counted when it was processed first.
@@ -54,7 +54,7 @@ impl Slam {
         step
     }
 
-    /// Takes what became of the last cloud into an account.
+    /// Takes what became of the last scan into an account.
     pub(super) fn note_in_tally(&mut self, step: &Processed, evidence_tally: &mut EvidenceTally) {
         if let Ok(Some(step)) = step
             && step.accepted + step.added + step.rejected > 0

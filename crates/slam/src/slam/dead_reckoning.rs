@@ -11,8 +11,8 @@ impl Slam {
     /// the yaw rate of an inertial sensor as far as it has come. No motion where none is newer. To be asked for after
     /// each [`Slam::odometry`] and before [`Slam::poll`], which uses up what waits.
     ///
-    /// What these motions add up to, each taken once, never jumps: corrections and readings that come later change what
-    /// follows and not what was.
+    /// What these motions add up to, each taken once, never jumps: corrections and measurements that come later change
+    /// what follows and not what was.
     ///
     /// ```
     /// # use lienav_slam::{Config, Increment, Odometry, Slam, Stamp};

@@ -1,10 +1,10 @@
-//! The Gaussian sum beside the filter, for a sensor that measures a few landmarks without identity at a time: it finds the
-//! robot in a known map, and checks that the filter has not lost it.
+//! The Gaussian sum beside the filter, for a sensor that measures a few landmarks without identity at a time: it finds
+//! the robot in a known map, and checks that the filter has not lost it.
 //!
 //! The filter follows few hypotheses from one start, with all that is known of noise and calibration. After an odometry
 //! fault none of them may be right, and measurements of other landmarks fit soon. The sum has the poses that the filter
-//! does not follow. Where the filter's pose has less than [`SUPPORT`] of the probability, it is not published: the robot is
-//! searched for until the sum has found it.
+//! does not follow. Where the filter's pose has less than [`SUPPORT`] of the probability, it is not published: the
+//! robot is searched for until the sum has found it.
 
 use super::Slam;
 use crate::gaussian_sum::GaussianSum;
@@ -28,8 +28,8 @@ impl Slam {
             && scan.measurements.iter().any(|measurement| measurement.id.is_none())
     }
 
-    /// Gives a scan to the sum, which begins where the filter is, or anywhere while the robot is searched for. To be called
-    /// at the instant of the scan, before it corrects the state.
+    /// Gives a scan to the sum, which begins where the filter is, or anywhere while the robot is searched for. To be
+    /// called at the instant of the scan, before it corrects the state.
     pub(super) fn note_in_sum(&mut self, scan: &QueuedScan) {
         if !self.uses_sum(scan) {
             return;

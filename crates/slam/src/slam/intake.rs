@@ -45,7 +45,7 @@ impl Slam {
         Limits { max_ahead_s: timing.max_ahead_s, jump_back_s: timing.jump_back_s.max(most) }
     }
 
-    /// Clouds and inertial samples have to be of the clock that the odometry has.
+    /// Scans and inertial samples have to be of the clock that the odometry has.
     pub(super) fn check_follower(&mut self, stamp: Stamp) -> Result<(), DropReason> {
         match self.guard.judge_follower(stamp, &self.limits()) {
             Verdict::Stray { is_ahead } => Err(unconfirmed(is_ahead)),

@@ -7,9 +7,9 @@ use crate::slam::saved::SavedState;
 use lienav_map::{LandmarkMap, LandmarkMapError, MapLandmark};
 
 impl Slam {
-    /// Gives the filter a known map. It is used while `map.mode` is `localization` or `extend`, and is in the same frame
-    /// as the pose. What the filter has mapped so far is forgotten; the pose stays and is taken as independent of the
-    /// map.
+    /// Gives the filter a known map. It is used while `map.mode` is `localization` or `extend`, and is in the same
+    /// frame as the pose. What the filter has mapped so far is forgotten; the pose stays and is taken as independent of
+    /// the map.
     ///
     /// # Errors
     /// Landmarks that are no map; nothing is changed then.
@@ -54,9 +54,9 @@ impl Slam {
         known.map(|known| (&known.landmark, known.belief.status)).filter(|(_, status)| *status != LandmarkStatus::Ok)
     }
 
-    /// The features with their joint covariance in the map frame, as of the last step. In `localization` and `extend`,
-    /// the known map as it is now, with the landmarks that are not in the filter at this time; it has a joint covariance
-    /// if the filter has one of all landmarks.
+    /// The landmarks with their joint covariance in the map frame, as of the last step. In `localization` and `extend`,
+    /// the known map as it is now, with the landmarks that are not in the filter at this time; it has a joint
+    /// covariance if the filter has one of all landmarks.
     pub fn map(&self) -> LandmarkMap {
         match self.config.filter_mode() {
             MapMode::Mapping => self.estimator.landmark_map(),
@@ -66,7 +66,7 @@ impl Slam {
 }
 
 impl SavedState {
-    /// The features with their joint covariance in the map frame. For a map of 500 features this takes some ten
+    /// The landmarks with their joint covariance in the map frame. For a map of 500 landmarks this takes some ten
     /// milliseconds, which need not be those of the thread that steps the filter.
     pub fn map(&self) -> LandmarkMap {
         self.estimator.landmark_map()

@@ -4,9 +4,9 @@ use crate::pose_clones::{Motion, motions};
 use crate::slam::Slam;
 
 impl Slam {
-    /// From now on keeps what is needed to know the motion over these durations, s: some more features in the state,
-    /// which no reading is compared with. Estimates stay the same up to rounding. In a map that is frozen there are no
-    /// motions.
+    /// From now on keeps what is needed to know the motion over these durations, s: some more landmarks in the state,
+    /// which no measurement is compared with. Estimates stay the same up to rounding. In a map that is frozen there are
+    /// no motions.
     pub fn keep_motions(&mut self, over_s: &[f64]) {
         self.estimator.model.motions_over_s = over_s.iter().copied().filter(|over_s| *over_s > 0.0).collect();
         self.stay();

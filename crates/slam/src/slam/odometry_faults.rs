@@ -1,19 +1,19 @@
 //! Motions that were not what odometry says, found without identities.
 //!
 //! A wheel slips, and the robot has turned by ten times what the noise of its odometry has room for. With identities,
-//! readings say so at once. Without, what is read is where nothing is known: it begins landmarks anew, what is known and
-//! should be in view is missed, and what is matched wrongly after that confirms the wrong pose. So the filter keeps where
-//! it was, every few clouds, and what comes. Where landmarks are missed and others begin, it takes in the same clouds as
-//! if the robot had slipped at one of these times, and weighs both by what they make of the landmarks ([`EvidenceTally`]):
-//! those of before are read again, or missed, or there are new ones. Where the odds are high, and no other rival that has
-//! the robot elsewhere is nearly as likely, it goes on as if it had.
+//! measurements say so at once. Without, what is read is where nothing is known: it begins landmarks anew, what is
+//! known and should be in view is missed, and what is matched wrongly after that confirms the wrong pose. So the filter
+//! keeps where it was, every few scans, and what comes. Where landmarks are missed and others begin, it takes in the
+//! same scans as if the robot had slipped at one of these times, and weighs both by what they make of the landmarks
+//! ([`EvidenceTally`]): those of before are read again, or missed, or there are new ones. Where the odds are high, and
+//! no other hypothesis that has the robot elsewhere is nearly as likely, it goes on as if it had.
 //!
 //! It may have slipped long before, where the map hangs together by odometry alone ([`Cut`]). That needs none of the
-//! clouds since ([`Slip`]), and is one more way in which rivals begin.
+//! scans since ([`Slip`]), and is one more way in which hypotheses begin.
 //!
-//! The cost is bounded: a copy of the state for every [`EVERY`] clouds, and while landmarks are missed and others begin,
-//! as many more steps as there are rivals; [`KEPT`] × [`EVERY`] clouds are made again where a rival begins, and where
-//! it turns out to be right. It is not saved with the filter.
+//! The cost is bounded: a copy of the state for every [`EVERY`] scans, and while landmarks are missed and others begin,
+//! as many more steps as there are hypotheses; [`KEPT`] × [`EVERY`] scans are made again where a hypothesis begins, and
+//! where it turns out to be right. It is not saved with the filter.
 
 use crate::association::cuts::Cut;
 use crate::association::evidence_tally::EvidenceTally;
@@ -25,23 +25,23 @@ use crate::output::{Processed, Step};
 use crate::slam::Slam;
 use lienav_base::stamp::Stamp;
 
-/// Where the filter was is kept after so many clouds with readings.
+/// Where the filter was is kept after so many scans with measurements.
 const EVERY: usize = 4;
 /// So many of these times are kept.
 const KEPT: usize = 16;
-/// With more features, the steps that are made again would take longer than a robot should wait.
+/// With more landmarks, the steps that are made again would take longer than a robot should wait.
 const MOST_LANDMARKS: usize = 64;
 /// As many messages of odometry and inertial samples are kept that were used.
 const MOST_MESSAGES: usize = 4096;
-/// As many clouds are kept, those without readings too.
+/// As many scans are kept, those without measurements too.
 const MOST_SCANS: usize = 600;
-/// A cloud with more readings is not kept: in a map this small, most of them are of no landmark.
+/// A scan with more measurements is not kept: in a map this small, most of them are of no landmark.
 const MAX_MEASUREMENTS: usize = 256;
-/// How far a robot that slips has turned otherwise, and with which standard deviation, rad. If the filter were told of one
-/// slip as wide as all of them, landmarks would be on circles where it knows tangents.
+/// How far a robot that slips has turned otherwise, and with which standard deviation, rad. If the filter were told of
+/// one slip as wide as all of them, landmarks would be on circles where it knows tangents.
 const TURNS: [(f64, f64); 3] = [(0.0, 0.3), (0.4, 0.2), (-0.4, 0.2)];
-/// A rival is no other one if after so many clouds it knows the heading as well as the filter, by this factor of the
-/// variance, and makes the same of the clouds, by this logarithm.
+/// A branch is a duplicate if after so many scans it knows the heading as well as the filter, by this factor of the
+/// variance, and makes the same of the scans, by this logarithm.
 const SETTLED: (usize, f64, f64) = (8, 2.0, 1.0);
 
 /// How the robot may have slipped: where it was, and at a cut of its map.
@@ -64,7 +64,7 @@ impl Slam {
             && !self.estimator.is_recorded()
     }
 
-    /// Keeps what is needed to take this cloud in again; to be called before it is processed.
+    /// Keeps what is needed to take this scan in again; to be called before it is processed.
     pub(super) fn keep_for_odometry_faults(&mut self, scan: &QueuedScan) {
         if self.estimator.memory().is_idle() {
             return;
@@ -132,7 +132,7 @@ impl Slam {
         }
     }
 
-    /// What the last cloud makes of the features, for who weighs it.
+    /// What the last scan makes of the landmarks, for who weighs it.
     pub(super) fn note_scan_evidence(&mut self, step: &Processed) {
         self.odometry_faults.has_scan_evidence = false;
         let Ok(Some(step)) = step else { return };
@@ -145,7 +145,7 @@ impl Slam {
         }
     }
 
-    /// Takes in what the last cloud says of the motions before it. Gives what became of that cloud, where the robot turns
+    /// Takes in what the last scan says of the motions before it. Gives what became of that scan, where the robot turns
     /// out to have slipped.
     pub(super) fn test_odometry_faults(&mut self, step: Option<&Step>) -> Option<Processed> {
         let step = step?;
@@ -153,7 +153,7 @@ impl Slam {
             return None;
         }
         let count = self.odometry_faults.before + self.odometry_faults.scans.len() as u64;
-        // Of clouds that are kept only: they are taken back with them.
+        // Of scans that are kept only: they are undone with them.
         self.odometry_faults.merged.extend(self.estimator.merged().iter().map(|pair| (count, *pair)));
         if !self.odometry_faults.has_scan_evidence {
             return None;
@@ -188,7 +188,7 @@ impl Slam {
         None
     }
 
-    /// Takes the last cloud in as if the robot had slipped, where that is followed.
+    /// Takes the last scan in as if the robot had slipped, where that is followed.
     fn follow_hypotheses(&mut self) {
         if self.odometry_faults.branch_points.iter().all(|branch_point| branch_point.hypotheses.is_empty()) {
             return;
@@ -220,7 +220,8 @@ impl Slam {
         (self.odometry_faults.branch_points, self.odometry_faults.spare) = (branch_points, spare);
     }
 
-    /// Follows what the filter would be if the robot had slipped at the time of this fork, for each of [`TURNS`].
+    /// Follows what the filter would be if the robot had slipped at the time of this branch point, for each of
+    /// [`TURNS`].
     fn start_hypotheses(&mut self, k: usize) {
         let (mut branch_points, mut spare) =
             (std::mem::take(&mut self.odometry_faults.branch_points), std::mem::take(&mut self.odometry_faults.spare));
@@ -240,7 +241,7 @@ impl Slam {
                         let _ = slam.take_in_for(scan, &mut other.evidence_tally, true);
                     }
                 });
-                // The filter has gone on from where the fork was, of which the other is a copy.
+                // The filter has gone on from where the branch point was, of which the other is a copy.
                 if let Some(mut other) = other {
                     std::mem::swap(&mut other.point, &mut branch.point);
                     hypotheses.push(SlipHypothesis { branch: other, scans: 0, slip });
@@ -257,7 +258,7 @@ impl Slam {
         self.estimator.begin(evidence_tally);
     }
 
-    /// Goes on as if the robot had slipped at the time of this fork.
+    /// Goes on as if the robot had slipped at the time of this branch point.
     fn take_slip(&mut self, k: usize, slip: Slip) -> Option<Processed> {
         let BranchPoint { branch: Branch { point, mut evidence_tally }, scans, .. } =
             self.odometry_faults.branch_points.drain(..).nth(k)?;

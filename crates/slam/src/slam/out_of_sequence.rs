@@ -1,4 +1,4 @@
-//! Clouds that come when the filter has gone on, out of sequence. It goes back to a point before them, and comes forward
+//! Scans that come when the filter has gone on, out of sequence. It goes back to a point before them, and comes forward
 //! again with all that was used since: rollback and replay, exact, at the cost of the steps that are made again.
 
 use crate::history::rollback::{Numbered, Rollback};
@@ -8,18 +8,18 @@ use crate::output::DropReason;
 use crate::slam::Slam;
 use lienav_base::stamp::Stamp;
 
-/// So many points are kept in the time of `timing.rewind_s`, and two more. With more of them, fewer steps are made again,
-/// and the state is copied more often.
+/// So many points are kept in the time of `timing.rewind_s`, and two more. With more of them, fewer steps are made
+/// again, and the state is copied more often.
 const POINTS: f64 = 4.0;
 
 impl Slam {
-    /// How many clouds came too late for their place, and were taken in by going back (`timing.rewind_s`). They make no
+    /// How many scans came too late for their place, and were taken in by going back (`timing.rewind_s`). They make no
     /// [`Step`](crate::Step) of their own: later steps and [`Slam::predicted`] have them.
     pub fn late_scans(&self) -> u64 {
         self.rollback.late
     }
 
-    /// How many points and how many clouds are kept.
+    /// How many points and how many scans are kept.
     #[cfg(test)]
     pub(crate) fn rollback_sizes(&self) -> (usize, usize) {
         (self.rollback.points.len(), self.rollback.scans.len())
@@ -46,7 +46,8 @@ impl Slam {
         }
     }
 
-    /// There is no way back if clouds of this sensor were used since the first point. Those of the configuration are one.
+    /// There is no way back if scans of this sensor were used since the first point. Those of the configuration are
+    /// one.
     pub(super) fn stay_if_used(&mut self, kind: MeasurementKind) {
         let is_added = |kind| matches!(kind, MeasurementKind::Added(_));
         let is_same = |used: MeasurementKind| used == kind || !(is_added(used) || is_added(kind));
@@ -55,7 +56,7 @@ impl Slam {
         }
     }
 
-    /// Keeps what is needed to take in a cloud before this one later; to be called before it is processed.
+    /// Keeps what is needed to take in a scan before this one later; to be called before it is processed.
     pub(super) fn keep_for_rollback(&mut self, scan: &QueuedScan) {
         if self.time.is_some_and(|time| time <= scan.stamp) && self.keep_point() {
             let copy = self.inbox.copy(scan);
@@ -83,7 +84,7 @@ impl Slam {
         true
     }
 
-    /// Forgets the points that no cloud of `stamp` or later needs, and what came before the first that stays.
+    /// Forgets the points that no scan of `stamp` or later needs, and what came before the first that stays.
     fn forget_points(&mut self, stamp: Stamp) {
         let Rollback { points, scans, forgotten, .. } = &mut self.rollback;
         while points.get(1).is_some_and(|second| second.point.is_before(stamp)) {
@@ -99,7 +100,7 @@ impl Slam {
         self.inbox.forget_past(first.point.time);
     }
 
-    /// Takes in a cloud from before the instant that the state holds for.
+    /// Takes in a scan from before the instant that the state holds for.
     pub(super) fn take_late(
         &mut self,
         stamp: Stamp,

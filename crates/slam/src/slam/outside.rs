@@ -1,5 +1,5 @@
-//! Readings of the pose in a map in parts: the open part has a frame of its own, and does not know where it lies in the
-//! map. They pass by the filter, to those who join the parts.
+//! Measurements of the pose in a map in parts: the open part has a frame of its own, and does not know where it lies in
+//! the map. They pass by the filter, to those who join the parts.
 
 use crate::associated::{Associated, Role, Subject};
 use crate::checked::CheckedMeasurement;
@@ -16,16 +16,16 @@ use nalgebra::{Matrix3, Vector3};
 /// So many wait at most.
 const MOST: usize = 64;
 
-/// A reading of the pose beside what is expected of it.
+/// A measurement of the pose beside what is expected of it.
 #[derive(Clone, Copy, Debug)]
 pub struct ExternalMeasurement {
     /// How many numbers it has.
     pub dim: usize,
     /// What was read less what is expected; of the first numbers.
     pub residual: Vector3<f64>,
-    /// How the reading depends on the error of (x, y, θ) in the map.
+    /// How the measurement depends on the error of (x, y, θ) in the map.
     pub by_pose: Matrix3<f64>,
-    /// The covariance of the reading.
+    /// The covariance of the measurement.
     pub noise: Matrix3<f64>,
     /// The squared distance that a right one is within.
     pub gate: f64,
@@ -45,12 +45,12 @@ pub struct ReadExternal {
 }
 
 impl Slam {
-    /// Whether a cloud of this kind passes by the filter.
+    /// Whether a scan of this kind passes by the filter.
     pub(super) fn passes_by(&self, kind: MeasurementKind) -> bool {
         self.config.makes_submaps() && self.estimator.model.sensors.reads_pose(kind)
     }
 
-    /// Takes in a cloud that passes by the filter. The state stays where it is; the motion up to the cloud waits.
+    /// Takes in a scan that passes by the filter. The state stays where it is; the motion up to the scan waits.
     pub(super) fn pass_by(&mut self, scan: &QueuedScan) -> Outcome {
         let mut outcome = Outcome { moved: self.estimator.pending().motion, ..Outcome::default() };
         for measurement in &scan.measurements {
@@ -60,26 +60,26 @@ impl Slam {
                 Err(reason) => outcome.refused.add(reason),
             }
         }
-        // The estimates that follow have the motion that waits in them, and what this cloud was taken for.
+        // The estimates that follow have the motion that waits in them, and what this scan was taken for.
         let passed = self.outside.iter().map(|checked| Associated::new(Subject::Pose, *checked, Role::Again));
         self.estimator.note_measurements(passed);
         outcome
     }
 
-    /// The readings of the pose in the map that the last step has brought: of a map in parts.
+    /// The measurements of the pose in the map that the last step has brought: of a map in parts.
     pub fn outside(&self) -> &[CheckedMeasurement] {
         &self.outside
     }
 
-    /// What a reading from outside says, of what.
+    /// What a measurement from outside says, of what.
     pub fn read_outside(&self, checked: &CheckedMeasurement) -> ReadExternal {
         let (value, covariance) = (checked.value, checked.covariance);
         let mount = self.estimator.state.mounts[checked.index()].nominal();
         ReadExternal { dim: self.estimator.model.sensors.dim(checked), value, covariance, mount }
     }
 
-    /// What the sensors expect of a reading from outside, if the robot is at `pose` in the map; `None` where they have no
-    /// model of it.
+    /// What the sensors expect of a measurement from outside, if the robot is at `pose` in the map; `None` where they
+    /// have no model of it.
     pub fn expect_outside(&self, checked: &CheckedMeasurement, pose: &Se2) -> Option<ExternalMeasurement> {
         let model = &self.estimator.model;
         let expected = model.sensors.expect_pose(&self.estimator.state.mounts, checked, pose, pose)?;
@@ -93,12 +93,12 @@ impl Slam {
         })
     }
 
-    /// Counts readings from outside that were left out because they are elsewhere than the robot is.
+    /// Counts measurements from outside that were left out because they are elsewhere than the robot is.
     pub fn count_gated(&mut self, checked_measurements: u64) {
         self.counts.add_many(DropReason::Gated, checked_measurements);
     }
 
-    /// Counts readings from outside that say nothing until the robot has driven on.
+    /// Counts measurements from outside that say nothing until the robot has driven on.
     pub fn count_undetermined(&mut self, checked_measurements: u64) {
         self.counts.add_many(DropReason::Undetermined, checked_measurements);
     }

@@ -1,4 +1,4 @@
-//! The map of what is near, begun anew where the robot is: for a map in parts.
+//! The map of what is near, reinitialized where the robot is: for a map in parts.
 
 use crate::estimator::Estimator;
 use crate::filter::Coordinates;
@@ -27,13 +27,13 @@ impl LocalMap<'_> {
         self.state.pose
     }
 
-    /// Whether the last clouds are linearized again when more have come, because a range in them is vague: what is
+    /// Whether the last scans are linearized again when more have come, because a range in them is vague: what is
     /// known of its landmarks is not yet what it will be.
     pub fn is_unsettled(&self) -> bool {
         self.estimator.is_unsettled()
     }
 
-    /// How many features there are.
+    /// How many landmarks there are.
     pub fn len(&self) -> usize {
         self.state.landmarks.len()
     }
@@ -43,32 +43,32 @@ impl LocalMap<'_> {
         self.state.landmarks.is_empty()
     }
 
-    /// Which feature has this identity.
+    /// Which landmark has this identity.
     pub fn find(&self, id: u32) -> Option<usize> {
         self.state.find(id)
     }
 
-    /// The identity of feature `i`.
+    /// The identity of landmark `i`.
     pub fn id(&self, i: usize) -> u32 {
         self.state.landmarks[i].id
     }
 
-    /// Whether the identity of feature `i` came with its readings, and was not given by the filter.
+    /// Whether the identity of landmark `i` came with its measurements, and was not given by the filter.
     pub fn has_given_identity(&self, i: usize) -> bool {
         self.id(i) < FIRST_OWN_ID
     }
 
-    /// Whether feature `i` counts as a landmark, and is not a candidate.
+    /// Whether landmark `i` counts as a landmark, and is not a candidate.
     pub fn is_landmark(&self, i: usize) -> bool {
         self.estimator.is_landmark(self.id(i))
     }
 
-    /// The class of feature `i`, if it has no identity; 0 where it is not known.
+    /// The class of landmark `i`, if it has no identity; 0 where it is not known.
     pub fn class(&self, i: usize) -> u32 {
         self.estimator.class(self.id(i))
     }
 
-    /// Whether feature `i`, without identity, was read lately and more than once: it may be an older landmark.
+    /// Whether landmark `i`, without identity, was read lately and more than once: it may be an older landmark.
     pub fn is_recent(&self, i: usize) -> bool {
         let memory = self.estimator.memory();
         let is_sure = |is_confirmed: bool| is_confirmed || self.measurements(i) >= SEEN;
@@ -77,7 +77,7 @@ impl LocalMap<'_> {
             .is_some_and(|existence| memory.is_recent(existence) && is_sure(existence.is_confirmed))
     }
 
-    /// The probability that feature `i` is a landmark.
+    /// The probability that landmark `i` is a landmark.
     pub fn existence_probability(&self, i: usize) -> f64 {
         self.estimator.memory().existence_probability(self.id(i))
     }
@@ -92,23 +92,23 @@ impl LocalMap<'_> {
         self.estimator.memory().rates.landmark_density()
     }
 
-    /// The squared distances of two numbers within which a reading without identity is of a landmark, and beyond which
-    /// it is of none.
+    /// The squared distances of two numbers within which a measurement without identity is of a landmark, and beyond
+    /// which it is of none.
     pub fn gates(&self) -> [f64; 2] {
         self.estimator.model.gate.associated(2)
     }
 
-    /// When feature `i` was last used.
+    /// When landmark `i` was last used.
     pub fn last_seen(&self, i: usize) -> Stamp {
         self.state.landmarks[i].last_seen
     }
 
-    /// How many observations of feature `i` were used.
+    /// How many measurements of landmark `i` were used.
     pub fn measurements(&self, i: usize) -> u32 {
         self.state.landmarks[i].measurements
     }
 
-    /// The place of feature `i` in the frame of the filter, m.
+    /// The place of landmark `i` in the frame of the filter, m.
     pub fn place(&self, i: usize) -> Vector2<f64> {
         self.state.landmarks[i].x
     }
@@ -129,7 +129,7 @@ impl LocalMap<'_> {
         self.state.covariance.landmark_block(i, k)
     }
 
-    /// The covariance of ξ and of the e_i of these features, in their order.
+    /// The covariance of ξ and of the e_i of these landmarks, in their order.
     pub fn covariance(&self, landmarks: &[usize]) -> DMatrix<f64> {
         let p = &self.state.covariance;
         let rows: Vec<usize> = (0..3).chain(landmarks.iter().flat_map(|i| [p.row_of(*i), p.row_of(*i) + 1])).collect();
@@ -155,21 +155,21 @@ impl Slam {
         self.look_ahead();
     }
 
-    /// The same, but features that `keeps` says of, by identity, stay: where they are as seen from the robot, with what
-    /// is known of that and of how it depends on noise that lasts and on calibration. What is forgotten is the error of
-    /// the pose, which is exact from now on, and the features that do not stay.
+    /// The same, but landmarks that `keeps` says of, by identity, stay: where they are as seen from the robot, with
+    /// what is known of that and of how it depends on noise that lasts and on calibration. What is forgotten is the
+    /// error of the pose, which is exact from now on, and the landmarks that do not stay.
     pub fn start_submap_with(&mut self, keeps: impl Fn(u32) -> bool) {
         self.estimator.start_submap_with(keeps);
         self.stay();
         self.look_ahead();
     }
 
-    /// This feature without identity is a landmark, however often it was read: the caller knows it from elsewhere.
+    /// This landmark without identity is a landmark, however often it was read: the caller knows it from elsewhere.
     pub fn confirm(&mut self, id: u32) {
         self.estimator.confirm(id);
     }
 
-    /// Features that come without identity are given one after `id` from now on: closed parts have landmarks up to it.
+    /// Landmarks that come without identity are given one after `id` from now on: closed parts have landmarks up to it.
     pub fn give_identities_after(&mut self, id: u32) {
         self.estimator.state.give_identities_after(id);
     }
@@ -185,7 +185,7 @@ impl Slam {
 }
 
 impl Estimator {
-    /// Forgets the features, and makes the pose the origin.
+    /// Forgets the landmarks, and makes the pose the origin.
     pub(super) fn start_submap(&mut self) {
         self.settle();
         self.forget_scans();
@@ -195,7 +195,7 @@ impl Estimator {
         (self.state.pose, self.state.predicted) = (Se2::identity(), Se2::identity());
     }
 
-    /// Forgets the features that do not stay, and makes the pose the origin.
+    /// Forgets the landmarks that do not stay, and makes the pose the origin.
     fn start_submap_with(&mut self, keeps: impl Fn(u32) -> bool) {
         self.settle();
         self.forget_past();

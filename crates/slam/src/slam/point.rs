@@ -1,4 +1,4 @@
-//! Where the pipeline was before a cloud, to go back to.
+//! Where the pipeline was before a scan, to go back to.
 
 use crate::estimator::EstimatorPoint;
 use crate::history::checkpoint::Point;
@@ -32,7 +32,7 @@ impl Slam {
         }
     }
 
-    /// To `point`, which is where the filter was then, `now`. What was used after it waits again, but for the clouds.
+    /// To `point`, which is where the filter was then, `now`. What was used after it waits again, but for the scans.
     pub(super) fn exchange(&mut self, now: Stamp, point: &mut Point) {
         let Point { time, last_step, last_sensors, unmatched_since, twist, steady, estimator, inbox, trace } = point;
         let used = self.inbox.point();
@@ -53,7 +53,7 @@ impl Slam {
         self.waiting.clear();
     }
 
-    /// Back to `point`. What was used after it waits again, but for the clouds.
+    /// Back to `point`. What was used after it waits again, but for the scans.
     pub(super) fn go_back(&mut self, mut point: Point) {
         self.exchange(point.time, &mut point);
     }

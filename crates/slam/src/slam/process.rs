@@ -1,4 +1,4 @@
-//! Clouds that are due, processed in the order of their stamps.
+//! Scans that are due, processed in the order of their stamps.
 
 use crate::config::Config;
 use crate::inbox::QueuedScan;
@@ -13,8 +13,8 @@ use crate::tilt_noise::TiltNoise;
 use lienav_base::stamp::Stamp;
 
 impl Slam {
-    /// The next cloud that can be processed, processed; and with it those of other sensors with the same stamp. One step
-    /// a stamp, in the order of the stamps. A stamp comes again only where a cloud of another sensor was late for it.
+    /// The next scan that can be processed, processed; and with it those of other sensors with the same stamp. One step
+    /// a stamp, in the order of the stamps. A stamp comes again only where a scan of another sensor was late for it.
     pub fn poll(&mut self) -> Option<Step> {
         let mut joined: Option<Step> = None;
         self.outside.clear();
@@ -45,7 +45,7 @@ impl Slam {
         }
     }
 
-    /// Processes a cloud that comes for the first time: where the prior is too wide to associate it by, the place in the
+    /// Processes a scan that comes for the first time: where the prior is too wide to associate it by, the place in the
     /// map is searched for.
     fn process_first(&mut self, scan: &mut QueuedScan) -> Result<Option<Step>, DropReason> {
         self.move_to(scan)?;
@@ -64,8 +64,8 @@ impl Slam {
         Ok(self.take(scan, predicted, outcome))
     }
 
-    /// Moves the state to the instant of a cloud, and corrects it with the cloud. While the robot is searched for, the
-    /// search gets the cloud, and there is no step.
+    /// Moves the state to the instant of a scan, and corrects it with the scan. While the robot is searched for, the
+    /// search gets the scan, and there is no step.
     pub(super) fn process(&mut self, scan: &mut QueuedScan) -> Result<Option<Step>, DropReason> {
         self.move_to(scan)?;
         self.level(scan);
@@ -89,7 +89,7 @@ impl Slam {
         self.estimator.model.tilt = TiltNoise::of(&self.config.motion, tilt.is_some());
     }
 
-    /// Corrects the state with a cloud of its instant.
+    /// Corrects the state with a scan of its instant.
     fn correct(&mut self, scan: &mut QueuedScan) -> Outcome {
         let most = self.config.sensor.max_points;
         let excess = self.bound.choose(&mut scan.measurements, scan.kind, &self.estimator.state, most);
@@ -103,7 +103,7 @@ impl Slam {
         outcome
     }
 
-    /// Takes note of what became of a cloud, with the estimate before it.
+    /// Takes note of what became of a scan, with the estimate before it.
     fn take(&mut self, scan: &QueuedScan, predicted: PoseEstimate, outcome: Outcome) -> Option<Step> {
         self.counts.add_all(&outcome.refused);
         self.reinitialized += outcome.reinitialized;
@@ -146,7 +146,7 @@ impl Slam {
         }
     }
 
-    /// How long odometry is held back: a dead time lets it run ahead of the clouds, or behind them, and clouds that are
+    /// How long odometry is held back: a dead time lets it run ahead of the scans, or behind them, and scans that are
     /// stamped late are of before.
     pub(super) fn window_s(&self) -> f64 {
         let Config { timing, motion, sensor, .. } = &self.config;

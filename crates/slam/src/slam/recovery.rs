@@ -1,19 +1,19 @@
 //! Recovery of the place in a map that is being made, where landmarks have no identity and the prior is too wide to
 //! associate by: after a gap of the input.
 //!
-//! The joint association compares a measurement with the landmarks within its gate. Where the motion since the last scan
-//! is so uncertain that this gate holds more landmarks than the association compares, a wrong combination may fit as well
-//! as the right one, and the filter would take it for certain. The measurements are then held back, with the pose as wide
-//! as odometry leaves it, and a search ([`GlobalLocalization`]) compares the last scans with the whole map. Where it has
-//! found the robot, its measurements are processed with the identities that the search gives them, as if a front end had
-//! named them, until the filter has taken most of a scan in.
+//! The joint association compares a measurement with the landmarks within its gate. Where the motion since the last
+//! scan is so uncertain that this gate holds more landmarks than the association compares, a wrong combination may fit
+//! as well as the right one, and the filter would take it for certain. The measurements are then held back, with the
+//! pose as wide as odometry leaves it, and a search ([`GlobalLocalization`]) compares the last scans with the whole
+//! map. Where it has found the robot, its measurements are processed with the identities that the search gives them, as
+//! if a front end had named them, until the filter has taken most of a scan in.
 //!
 //! A robot that was carried away is noticed by a scan in which landmarks that are in view are not measured, and what is
 //! measured is none of them. Its pose is then unknown within the map, and it is searched for in the same way.
 //!
-//! The robot may also have left the mapped area. After [`HELD_S`] seconds the filter maps on, and takes no landmark from
-//! before the gap for one that is measured now, until the search finds the robot or [`SEARCHED_S`] have passed; later, loop
-//! closures find it.
+//! The robot may also have left the mapped area. After [`HELD_S`] seconds the filter maps on, and takes no landmark
+//! from before the gap for one that is measured now, until the search finds the robot or [`SEARCHED_S`] have passed;
+//! later, loop closures find it.
 
 use crate::config::{Config, MapMode};
 use crate::filter::Discretization;
@@ -26,7 +26,7 @@ use crate::slam::finder::finder_config;
 use crate::slam::lost::{Recovery, Search};
 use crate::step::Outcome;
 
-/// Measurements are held back for so long, s: as long as readings that do not tell where the robot is.
+/// Measurements are held back for so long, s: as long as measurements that do not tell where the robot is.
 const HELD_S: f64 = 10.0;
 /// The search goes on for so long, s, in which a robot at 1 m/s comes back to what it has mapped.
 const SEARCHED_S: f64 = 60.0;
@@ -139,8 +139,8 @@ impl Slam {
         self.search_own_map(scan);
     }
 
-    /// Takes note of what the filter has made of a scan, `before` which the motion was not applied yet, and adds what was
-    /// held back of it. Ends a search whose identities the filter has taken for most of the scan.
+    /// Takes note of what the filter has made of a scan, `before` which the motion was not applied yet, and adds what
+    /// was held back of it. Ends a search whose identities the filter has taken for most of the scan.
     pub(super) fn note_recovery(&mut self, before: &Increment, outcome: &mut Outcome) {
         if let Some(search) = &mut self.recovery.search {
             outcome.refused.add_many(DropReason::Undetermined, std::mem::take(&mut search.held_back) as u64);

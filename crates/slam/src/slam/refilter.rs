@@ -1,16 +1,16 @@
-//! A second look at the last clouds, where they have taught that the noise is another than they were taken in with.
+//! A refilter at the last scans, where they have taught that the noise is another than they were taken in with.
 //!
-//! Who is told a wrong noise takes in readings and odometry with wrong weights until it has learned better, and a map
-//! keeps what it was made of: with a sensor that is told four times too bad and odometry four times too good it is bent
-//! to what the wheels say, for ever. So the filter keeps where it was up to 100 clouds ago, and what came since. After
-//! the 10th, the 30th and the 100th cloud it compares what it knows of the noise with what it knew then. Where a
-//! variance has changed, it goes back, and takes in the same clouds with what it knows now. They have taught what they
-//! can: nothing is learned from them again. Landmarks without identity may be read less then, missed more, or begun anew;
-//! where that makes the clouds less likely ([`EvidenceTally`]), they stay as they were taken in first. Then it keeps where it
-//! is, and counts anew.
+//! Who is told a wrong noise takes in measurements and odometry with wrong weights until it has learned better, and a
+//! map keeps what it was made of: with a sensor that is told four times too bad and odometry four times too good it is
+//! bent to what the wheels say, for ever. So the filter keeps where it was up to 100 scans ago, and what came since.
+//! After the 10th, the 30th and the 100th scan it compares what it knows of the noise with what it knew then. Where a
+//! variance has changed, it goes back, and takes in the same scans with what it knows now. They have taught what they
+//! can: nothing is learned from them again. Landmarks without identity may be read less then, missed more, or
+//! reinitialized; where that makes the scans less likely ([`EvidenceTally`]), they stay as they were taken in first.
+//! Then it keeps where it is, and counts anew.
 //!
-//! The cost is bounded: up to 100 steps are made again after one cloud, and 140 for each 100 clouds, while the map is
-//! small; a noise that stays as it is known costs a copy of the state every 100 clouds.
+//! The cost is bounded: up to 100 steps are made again after one scan, and 140 for each 100 scans, while the map is
+//! small; a noise that stays as it is known costs a copy of the state every 100 scans.
 //!
 //! It is not saved with the filter: one that goes on from what was saved counts anew.
 
@@ -19,34 +19,34 @@ use crate::inbox::QueuedScan;
 use crate::output::{DropReason, Step};
 use crate::slam::Slam;
 
-/// After so many clouds it may be looked again. Early, because what is learned first changes most; the last one ends.
+/// After so many scans it may be looked again. Early, because what is learned first changes most; the last one ends.
 const AFTER_SCANS: [usize; 3] = [10, 30, 100];
 
-/// A variance is another one if it has changed by this factor: ten clouds of five landmarks know it to one of 1.2.
+/// A variance is another one if it has changed by this factor: ten scans of five landmarks know it to one of 1.2.
 const CHANGED: f64 = 1.5;
 
-/// Clouds are not taken in again where that is less likely than what the filter has made of them, by odds of which this is
-/// the logarithm.
+/// Scans are not taken in again where that is less likely than what the filter has made of them, by odds of which this
+/// is the logarithm.
 const WORSE: f64 = 2.3;
 
-/// With more features, the steps that are made again would take longer than a robot should wait.
+/// With more landmarks, the steps that are made again would take longer than a robot should wait.
 const MOST_LANDMARKS: usize = 64;
 
-/// As many messages of odometry and inertial samples are kept that were used. With more between so few clouds, nobody
+/// As many messages of odometry and inertial samples are kept that were used. With more between so few scans, nobody
 /// looks again.
 const MOST_MESSAGES: usize = 4096;
 
-/// A cloud with more readings is not kept: in a map this small, most of them are of no landmark.
+/// A scan with more measurements is not kept: in a map this small, most of them are of no landmark.
 const MAX_MEASUREMENTS: usize = 256;
 
 impl Slam {
-    /// How often the last clouds were taken in again, because the noise turned out to be another than they were taken
+    /// How often the last scans were taken in again, because the noise turned out to be another than they were taken
     /// in with.
     pub fn refilters(&self) -> u64 {
         self.refilter.count
     }
 
-    /// Keeps what a second look at this cloud needs; to be called before it is processed.
+    /// Keeps what a refilter at this scan needs; to be called before it is processed.
     pub(super) fn keep_for_refilter(&mut self, scan: &QueuedScan) {
         let Some(time) = self.time.filter(|time| *time <= scan.stamp) else { return };
         if scan.measurements.len() > MAX_MEASUREMENTS {
@@ -64,7 +64,7 @@ impl Slam {
         self.refilter.scans.push(copy);
     }
 
-    /// Whether somebody looks again: where noise is learned and a map is made, which keeps what it was made of. Clouds
+    /// Whether somebody looks again: where noise is learned and a map is made, which keeps what it was made of. Scans
     /// that come late (`timing.rewind_s`) are promised to give to the last bit what they would have given in time, and
     /// a look between would be another one.
     fn is_refiltering(&self) -> bool {
@@ -79,7 +79,7 @@ impl Slam {
             && self.inbox.past_messages() <= MOST_MESSAGES
     }
 
-    /// Nobody looks again at the clouds that have come.
+    /// Nobody looks again at the scans that have come.
     pub(super) fn end_refilter(&mut self) {
         if self.refilter.point.take().is_some() {
             self.refilter.merged.clear();
@@ -105,7 +105,7 @@ impl Slam {
         }
     }
 
-    /// Takes in the last clouds again, where that is due and the noise is known to be another. Gives what became of the
+    /// Takes in the last scans again, where that is due and the noise is known to be another. Gives what became of the
     /// last one.
     pub(super) fn refilter_scans(&mut self) -> Option<Result<Option<Step>, DropReason>> {
         let point = self.refilter.point.as_ref()?;
@@ -159,7 +159,7 @@ impl Slam {
         last
     }
 
-    /// Whether landmarks without identity are read less, missed more or begun anew where the last clouds are taken in
+    /// Whether landmarks without identity are read less, missed more or reinitialized where the last scans are taken in
     /// again: what was told of the noise had taken them for what they are, and what is known of it does not.
     fn is_worse_again(&mut self) -> bool {
         if self.estimator.memory().is_idle() {

@@ -21,7 +21,7 @@ use lienav_base::stamp::Stamp;
 use nalgebra::Vector3;
 use serde::{Deserialize, Serialize};
 
-/// Everything that a [`Slam`] needs to go on where it was: pose, calibration, map, their joint covariance, the clouds
+/// Everything that a [`Slam`] needs to go on where it was: pose, calibration, map, their joint covariance, the scans
 /// of the fixed lag, and the messages that wait. Plain data, for serde; numbers come back bit for bit.
 ///
 /// ```
@@ -97,7 +97,7 @@ pub enum ResumeError {
          as a map"
     )]
     OtherSensors,
-    /// The map has more features than the settings allow.
+    /// The map has more landmarks than the settings allow.
     #[error(
         "the state has {landmarks} features, and parameter 'map.max_features' is {most}: raise it to go on with the \
          state"
@@ -173,7 +173,7 @@ impl SavedState {
         self.time
     }
 
-    /// How many features it has.
+    /// How many landmarks it has.
     pub fn features(&self) -> usize {
         self.estimator.features()
     }
@@ -218,7 +218,7 @@ impl Slam {
     }
 
     /// Goes on where `saved` was saved; all that this filter has estimated, counted or waits for is forgotten. Sensors
-    /// that a program adds have to be there. A [`Slam::trace`] begins anew.
+    /// that a program adds have to be there. A [`Slam::trace`] is reinitialized.
     ///
     /// # Errors
     /// [`ResumeError`]: the state is of another filter, of other sensors, or damaged. Nothing is changed then.
@@ -286,7 +286,7 @@ impl Slam {
     }
 
     /// Keeps pose and map, those of [`Slam::predicted`]; the next odometry says what time it is, as after a start.
-    /// Clouds that wait are forgotten.
+    /// Scans that wait are forgotten.
     pub fn restart_clock(&mut self) {
         if let (Some(time), Some(newest)) = (self.time, self.inbox.newest_odometry()) {
             self.advance(time, newest.max(time));

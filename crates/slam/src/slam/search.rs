@@ -40,8 +40,8 @@ pub enum RelocalizeError {
 }
 
 impl Slam {
-    /// Searches for the robot in the known map, wherever it may be. Until it is found, [`Slam::poll`] gives no steps and
-    /// [`Slam::predicted`] gives nothing; [`Slam::search`] says how far the search is. [`Slam::set_pose`] ends it.
+    /// Searches for the robot in the known map, wherever it may be. Until it is found, [`Slam::poll`] gives no steps
+    /// and [`Slam::predicted`] gives nothing; [`Slam::search`] says how far the search is. [`Slam::set_pose`] ends it.
     ///
     /// Of a map in parts, this is for those who join them: [`Slam::relocalize_in`].
     ///
@@ -59,8 +59,8 @@ impl Slam {
         self.search_for(&map)
     }
 
-    /// The same in a map that is made in parts: `map` has the landmarks of all of them, and the open part is begun anew
-    /// where the robot is found. [`Slam::take_found`] says where that is.
+    /// The same in a map that is made in parts: `map` has the landmarks of all of them, and the open part is
+    /// reinitialized where the robot is found. [`Slam::take_found`] says where that is.
     ///
     /// # Errors
     /// [`RelocalizeError`]; nothing is changed then.
@@ -100,8 +100,8 @@ impl Slam {
         self.search.as_deref()
     }
 
-    /// Where in the map the robot was found, with the covariance of (x, y, θ), at the step at which the search has ended:
-    /// the open part has been begun there. Of a map in parts; `None` at every other step.
+    /// Where in the map the robot was found, with the covariance of (x, y, θ), at the step at which the search has
+    /// ended: the open part has been begun there. Of a map in parts; `None` at every other step.
     pub fn take_found(&mut self) -> Option<(Se2, Matrix3<f64>)> {
         self.search_in_parts.found.take()
     }
@@ -114,8 +114,8 @@ impl Slam {
         }
     }
 
-    /// Gives a cloud at the end of all motion so far to the search, which ends if the robot is found. The readings of that
-    /// cloud are in the pose then, and correct it no second time.
+    /// Gives a scan at the end of all motion so far to the search, which ends if the robot is found. The measurements
+    /// of that scan are in the pose then, and correct it no second time.
     pub(super) fn seek(&mut self, kind: MeasurementKind, measurements: &[Measurement]) -> Outcome {
         let of_sum = self.found_by_sum();
         let Some(search) = &mut self.search else { return Outcome::default() };
@@ -151,7 +151,8 @@ impl Slam {
     }
 
     /// Searches for a robot that is lost in a map without identities: for longer than `gate.starvation_limit_s`, most
-    /// readings of each cloud were of nothing that is there. Readings with identities tell by themselves where it is.
+    /// measurements of each scan were of nothing that is there. Measurements with identities tell by themselves where
+    /// it is.
     pub(super) fn search_if_lost(&mut self, stamp: Stamp, accepted: usize, measurements: &[Measurement]) {
         let is_nameless = !measurements.is_empty() && measurements.iter().all(|o| o.id.is_none());
         if !is_nameless || self.config.filter_mode() == MapMode::Mapping || self.config.initial.mode == StartMode::Given

@@ -29,10 +29,10 @@ pub enum TakeMapError {
 }
 
 impl Slam {
-    /// Forgets the features, and takes the landmarks of `map` in their place, with their covariance. The pose stays
+    /// Forgets the landmarks, and takes the landmarks of `map` in their place, with their covariance. The pose stays
     /// what it is, and how well it is known; errors of the landmarks are independent of it. While `map.mode` is
-    /// `mapping`, they are features as any others from then on: readings sharpen them, and new ones join them. In the
-    /// other modes, the map is the known one, as of [`Slam::set_map`].
+    /// `mapping`, they are landmarks as any others from then on: measurements sharpen them, and new ones join them. In
+    /// the other modes, the map is the known one, as of [`Slam::set_map`].
     ///
     /// # Errors
     /// [`TakeMapError`]; nothing is changed then.
@@ -53,14 +53,14 @@ impl Slam {
 }
 
 impl Estimator {
-    /// Replaces the features by the landmarks of a map, which count as seen at `stamp`.
+    /// Replaces the landmarks by the landmarks of a map, which count as seen at `stamp`.
     fn take_map(&mut self, map: &LandmarkMap, stamp: Stamp) {
         self.settle();
         self.restart_clock(stamp);
         let state = &mut self.state;
         (0..state.landmarks.len()).rev().for_each(|i| state.swap_remove(i));
         let (pose, coordinates) = (state.pose, state.coordinates);
-        // The error of a feature is A·(error of its position) − C·(error of the pose).
+        // The error of a landmark is A·(error of its position) − C·(error of the pose).
         let to_error = match coordinates {
             Coordinates::Robot => pose.rotation().transpose(),
             Coordinates::World | Coordinates::Invariant => Matrix2::identity(),

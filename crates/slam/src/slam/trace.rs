@@ -4,8 +4,8 @@ use crate::associated::{Associated, Subject};
 use crate::slam::Slam;
 use crate::trace::{SeenMeasurement, Trace, TracedMeasurement, TracedStep};
 impl Slam {
-    /// The readings of the last step that were associated, in the order of the cloud. Those that were left out before
-    /// they could be (ambiguous, out of range …) are only in [`Slam::counts`].
+    /// The measurements of the last step that were associated, in the order of the scan. Those that were left out
+    /// before they could be (ambiguous, out of range …) are only in [`Slam::counts`].
     pub fn seen(&self) -> impl Iterator<Item = SeenMeasurement> + '_ {
         let state = &self.estimator.state;
         self.estimator.measurements().iter().map(move |&Associated { subject, measurement, role, .. }| match subject {

@@ -1,12 +1,12 @@
-//! Loops that turn out wrong are taken back.
+//! Loops that turn out wrong are undone.
 //!
-//! A loop that was closed moves robot and map, by metres, and every later cloud builds on it. So where one is closed,
-//! the filter keeps where it was before, and what comes. Each cloud is weighed for and against the loop
-//! ([`Trial`]). Where the loop is refuted, the filter goes back, and takes in the same clouds without it; where it is
-//! believed, or sixty clouds with readings have not refuted it, what was kept is forgotten.
+//! A loop that was closed moves robot and map, by metres, and every later scan builds on it. So where one is closed,
+//! the filter keeps where it was before, and what comes. Each scan is weighed for and against the loop
+//! ([`Trial`]). Where the loop is refuted, the filter goes back, and takes in the same scans without it; where it is
+//! believed, or sixty scans with measurements have not refuted it, what was kept is forgotten.
 //!
-//! One loop is on trial at a time; those that are closed meanwhile are of what was decided then, and are taken back
-//! with it. The cost is bounded: a copy of the state for each loop, sixty clouds, and as many steps that are made again
+//! One loop is on trial at a time; those that are closed meanwhile are of what was decided then, and are undone
+//! with it. The cost is bounded: a copy of the state for each loop, sixty scans, and as many steps that are made again
 //! after one of them, where the map is not too large for that. It is not saved with the filter.
 
 use crate::association::trial::Verdict;
@@ -17,29 +17,29 @@ use crate::inbox::QueuedScan;
 use crate::output::{DropReason, Step};
 use crate::slam::Slam;
 
-/// With more features, the steps that are made again would take longer than a robot should wait.
+/// With more landmarks, the steps that are made again would take longer than a robot should wait.
 const MOST_LANDMARKS: usize = 512;
 
 /// As many messages of odometry and inertial samples are kept that were used.
 const MOST_MESSAGES: usize = 4096;
 
-/// As many clouds are kept, those without readings too. They come often from sensors that look rarely.
+/// As many scans are kept, those without measurements too. They come often from sensors that look rarely.
 const MOST_SCANS: usize = 600;
 
-/// So many readings are kept at most.
+/// So many measurements are kept at most.
 const MAX_MEASUREMENTS: usize = 8192;
 
 impl Slam {
     /// The landmarks that turned out to be one with the last step: the identity that is gone, and the one that was
-    /// kept. Where the step has taken clouds in again, also those that began in them before and not again, with what
-    /// most of their readings are of.
+    /// kept. Where the step has taken scans in again, also those that began in them before and not again, with what
+    /// most of their measurements are of.
     pub fn merged_landmarks(&self) -> &[(u32, u32)] {
         self.estimator.merged()
     }
 
     /// The merges that the last step took back, because the loop that they closed, or built on, turned out wrong: the
-    /// identity that was gone, and the one that was kept; likewise where the robot turns out to have slipped before, and
-    /// where the last clouds were taken in again with a noise that was learned.
+    /// identity that was gone, and the one that was kept; likewise where the robot turns out to have slipped before,
+    /// and where the last scans were taken in again with a noise that was learned.
     pub fn split_landmarks(&self) -> &[(u32, u32)] {
         &self.undo_loop.split
     }
@@ -56,14 +56,14 @@ impl Slam {
         self.estimator.forbid(pairs);
     }
 
-    /// Whether loops are closed on trial. Not where clouds that come late are promised to give to the last bit what
+    /// Whether loops are closed on trial. Not where scans that come late are promised to give to the last bit what
     /// they would have given in time, and not in a part of a map, which others build on.
     fn tries_loops(&self) -> bool {
         let Config { map, timing, .. } = &self.config;
         map.mode == MapMode::Mapping && map.local_features == 0 && timing.rewind_s == 0.0 && self.search.is_none()
     }
 
-    /// Keeps what is needed to go back before this cloud and come forward again; to be called before it is processed.
+    /// Keeps what is needed to go back before this scan and come forward again; to be called before it is processed.
     pub(super) fn keep_for_undo_loop(&mut self, scan: &QueuedScan) {
         self.undo_loop.split.clear();
         let tries = self.tries_loops();
@@ -83,7 +83,7 @@ impl Slam {
         self.estimator.try_loops(!too_many && is_free);
     }
 
-    /// Weighs what the last cloud says of the loop on trial, or begins a trial of the loop that it has closed.
+    /// Weighs what the last scan says of the loop on trial, or begins a trial of the loop that it has closed.
     fn follow_loop(&mut self, step: Option<&Step>) {
         if let Some(closed) = &mut self.undo_loop.closed {
             closed.merged.extend_from_slice(self.estimator.merged());
@@ -103,7 +103,7 @@ impl Slam {
         }
     }
 
-    /// Takes the loop on trial back where the last cloud has refuted it. Gives what became of that cloud then.
+    /// Takes the loop on trial back where the last scan has refuted it. Gives what became of that scan then.
     pub(super) fn judge_loop(&mut self, step: Option<&Step>) -> Option<Result<Option<Step>, DropReason>> {
         self.follow_loop(step);
         match self.undo_loop.closed.as_ref()?.trial.verdict() {

@@ -11,7 +11,7 @@ const FORGOTTEN_AFTER: f64 = 3.0;
 /// It is given up for that of a landmark that is in view after this many times its correlation time.
 const GIVEN_UP_AFTER: f64 = 0.3;
 
-/// The lasting errors of the landmarks that were read last. Their rows come after those of the calibration.
+/// The time-correlated errors of the landmarks that were read last. Their rows come after those of the calibration.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Offsets {
     slots: Vec<Slot>,
@@ -68,7 +68,7 @@ impl Offsets {
             && self.slots.iter().all(|slot| slot.value.iter().all(|x| x.is_finite()))
     }
 
-    /// The first row of the error of a sensor's readings of a landmark.
+    /// The first row of the error of a sensor's measurements of a landmark.
     pub fn find(&self, id: u32, sensor: u8) -> Option<usize> {
         let k = self.slots.iter().position(|slot| slot.of == Some((id, sensor)))?;
         Some(self.row + 2 * k)

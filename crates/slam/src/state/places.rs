@@ -1,4 +1,4 @@
-//! Features as others see them: their places in the map, with the covariance of these.
+//! Landmarks as others see them: their places in the map, with the covariance of these.
 
 use crate::filter::Coordinates;
 use crate::output::Landmark;
@@ -7,7 +7,7 @@ use lienav_map::{LandmarkMap, MapLandmark};
 use nalgebra::{DMatrix, Matrix2, Matrix2x3, Vector2};
 
 impl State {
-    /// Appends a feature x = C·pose + Σ A_i x_i + e that depends on others: [`Covariance::append_given`].
+    /// Appends a landmark x = C·pose + Σ A_i x_i + e that depends on others: [`Covariance::append_given`].
     pub fn append_given(
         &mut self,
         landmark: StateLandmark,
@@ -20,14 +20,14 @@ impl State {
         self.landmarks.push(landmark);
     }
 
-    /// Feature `i` in the map frame, with its covariance there.
+    /// Landmark `i` in the map frame, with its covariance there.
     pub fn landmark(&self, i: usize) -> Landmark {
         let StateLandmark { id, last_seen, measurements, .. } = self.landmarks[i];
         let own = self.covariance.landmark_block(i, i);
         let covariance = match self.coordinates {
             Coordinates::World => own,
             Coordinates::Robot | Coordinates::Invariant => {
-                // δp_i = L·(pose error) + B·(feature error).
+                // δp_i = L·(pose error) + B·(landmark error).
                 let (lever, b) = self.position_error(i);
                 let cross: Matrix2<f64> = lever * self.covariance.cross_block(i).transpose() * b.transpose();
                 let pose = lever * self.covariance.pose_block() * lever.transpose();
@@ -37,7 +37,7 @@ impl State {
         Landmark { id, position: self.in_map(i), covariance, last_seen, measurements }
     }
 
-    /// Position of feature `i` in the map.
+    /// Position of landmark `i` in the map.
     pub fn in_map(&self, i: usize) -> Vector2<f64> {
         match self.coordinates {
             Coordinates::World | Coordinates::Invariant => self.landmarks[i].x,
@@ -45,7 +45,7 @@ impl State {
         }
     }
 
-    /// L and B of δp_i = L·(pose error) + B·(feature error), the error of feature `i` in the map.
+    /// L and B of δp_i = L·(pose error) + B·(landmark error), the error of landmark `i` in the map.
     fn position_error(&self, i: usize) -> (Matrix2x3<f64>, Matrix2<f64>) {
         let x = &self.landmarks[i].x;
         match self.coordinates {
@@ -59,7 +59,7 @@ impl State {
         }
     }
 
-    /// The features that `counts` says of, in the map frame, with their joint covariance there: P_ik = L_i P_NN L_kᵀ +
+    /// The landmarks that `counts` says of, in the map frame, with their joint covariance there: P_ik = L_i P_NN L_kᵀ +
     /// L_i P_Nk Bᵀ + B P_iN L_kᵀ + B P_ik Bᵀ.
     pub fn landmark_map(&self, counts: impl Fn(u32) -> bool) -> LandmarkMap {
         let chosen: Vec<usize> = (0..self.landmarks.len()).filter(|i| counts(self.landmarks[*i].id)).collect();
@@ -88,7 +88,7 @@ impl State {
         LandmarkMap { landmarks: chosen.iter().enumerate().map(landmark).collect(), joint: Some(joint), near: None }
     }
 
-    /// Freezes the features: their errors become those of their places in the map, with the covariance that they have.
+    /// Freezes the landmarks: their errors become those of their places in the map, with the covariance that they have.
     pub fn freeze(&mut self) {
         match self.coordinates {
             _ if self.is_frozen => {}
@@ -137,7 +137,7 @@ impl State {
         (self.coordinates, self.is_frozen) = (coordinates, false);
     }
 
-    /// The joint covariance of the places of these features in the map; rows of zeros for those that are not there.
+    /// The joint covariance of the places of these landmarks in the map; rows of zeros for those that are not there.
     pub fn joint_of_places(&self, ids: impl Iterator<Item = u32>) -> DMatrix<f64> {
         let mut state = self.clone();
         state.freeze();

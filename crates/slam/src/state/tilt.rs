@@ -5,8 +5,8 @@ use crate::state::State;
 use crate::tilt_noise::{TiltInState, TiltNoise};
 use lienav_base::stamp::Stamp;
 impl State {
-    /// Propagates roll and pitch to a scan at `stamp`, with `noise` as stated for that scan. They enter the state if the
-    /// scan is the first with heights.
+    /// Propagates roll and pitch to a scan at `stamp`, with `noise` as stated for that scan. They enter the state if
+    /// the scan is the first with heights.
     pub fn follow_tilt(&mut self, noise: &TiltNoise, has_heights: bool, stamp: Stamp) {
         match self.calibration.tilt().copied() {
             None if noise.std_rad > 0.0 && has_heights => self.begin_tilt(TiltInState::new(*noise, stamp)),

@@ -1,4 +1,4 @@
-//! Landmarks whose measurements do not tell yet where they are, with the viewpoints of these measurements.
+//! Landmarks whose measurements do not tell yet where they are, with the anchor poses of these measurements.
 
 use crate::checked::CheckedMeasurement;
 use lienav_base::stamp::Stamp;
@@ -7,9 +7,9 @@ use serde::Serialize;
 /// Where the base was when landmarks without a place were read.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AnchorPose {
-    /// The feature at its origin, by its identity.
+    /// The landmark at its origin, by its identity.
     pub origin: u32,
-    /// The feature [`ARM_M`] ahead of it; `None` where no reading depends on the heading.
+    /// The landmark [`ARM_M`] ahead of it; `None` where no measurement depends on the heading.
     pub ahead: Option<u32>,
     pub stamp: Stamp,
 }
@@ -20,11 +20,11 @@ pub struct Waiting {
     /// The landmark, as the front end calls it.
     pub id: u32,
     pub sightings: Vec<Sighting>,
-    /// How many readings there have to be before the place is looked for again.
+    /// How many measurements there have to be before the place is looked for again.
     pub due: usize,
 }
 
-/// A reading from a viewpoint.
+/// A measurement from a anchor pose.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Sighting {
     #[serde(rename = "viewpoint")]

@@ -1,4 +1,4 @@
-//! Landmarks without identity keep their numbers where clouds are taken in again.
+//! Landmarks without identity keep their numbers where scans are taken in again.
 
 use super::slips::{Drive, ROUND};
 use super::*;
@@ -7,7 +7,7 @@ use crate::associated::Subject;
 use rand::RngExt;
 use std::collections::BTreeMap;
 
-/// Of what the readings are that went to each landmark.
+/// Of what the measurements are that went to each landmark.
 #[derive(Default)]
 pub(super) struct Named {
     counts: BTreeMap<u32, BTreeMap<usize, usize>>,
@@ -15,7 +15,7 @@ pub(super) struct Named {
 }
 
 impl Named {
-    /// Takes in what the readings of the last step were taken for: readings, and which post each is of.
+    /// Takes in what the measurements of the last step were taken for: measurements, and which post each is of.
     pub fn note(&mut self, slam: &Slam, seen: &[(Vector2<f64>, usize)]) {
         for associated in slam.estimator.measurements() {
             let (Subject::Landmark(id), Role::First | Role::Again) = (associated.subject, associated.role) else {
@@ -29,8 +29,8 @@ impl Named {
         self.merged.extend_from_slice(slam.merged_landmarks());
     }
 
-    /// The part of the readings of each landmark that are of another post than most are; of those that were merged with
-    /// it, too.
+    /// The part of the measurements of each landmark that are of another post than most are; of those that were merged
+    /// with it, too.
     fn wrong(&self) -> f64 {
         let mut counts = self.counts.clone();
         for (gone, kept) in &self.merged {
@@ -50,7 +50,7 @@ impl Named {
     }
 }
 
-/// A sensor is told five times too good, so that readings begin landmarks that are none, until it is known better.
+/// A sensor is told five times too good, so that measurements begin landmarks that are none, until it is known better.
 #[test]
 fn a_second_look_gives_no_number_to_another_landmark() {
     let mut looks = 0;

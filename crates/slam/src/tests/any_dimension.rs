@@ -1,4 +1,4 @@
-//! Readings of one, two and three numbers, of landmarks and of the pose, in one cloud and in turns.
+//! Measurements of one, two and three numbers, of landmarks and of the pose, in one scan and in turns.
 
 use super::*;
 use crate::{Component, Filter, LandmarkMeasurement, PoseMeasurement, Sensor};
@@ -123,7 +123,7 @@ fn what_is_learned_of_the_pose_reaches_the_map() {
     }
 }
 
-/// Covariance of the landmark from all readings at once: unknowns (x, y, θ, landmark), linearized at the truth.
+/// Covariance of the landmark from all measurements at once: unknowns (x, y, θ, landmark), linearized at the truth.
 fn batch(z: &Vector2<f64>, landmark: &Vector2<f64>, truth: &Se2) -> Matrix2<f64> {
     use nalgebra::{SMatrix, Vector5};
     let mut information = SMatrix::<f64, 5, 5>::zeros();

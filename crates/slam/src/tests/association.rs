@@ -1,4 +1,4 @@
-//! Association of readings without identity, as a run sees it.
+//! Association of measurements without identity, as a run sees it.
 
 use super::{config, drain, feed, recording, stamp};
 use crate::{Association, Config, DropReason, Label, Measurement, MeasurementKind, Odometry, Slam, Step};
@@ -10,7 +10,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 
 /// A robot that goes round twice among posts, of which it sees those within 9 m ahead. Returns the run, and where it
-/// ended; `clutter` is the number of false readings in a cloud.
+/// ended; `clutter` is the number of false measurements in a scan.
 struct Track {
     scans: Vec<(Odometry, Vec<Measurement>)>,
     posts: usize,
@@ -110,7 +110,7 @@ fn the_loop_closes_and_every_post_is_one_landmark() {
     assert!(squares < 2.0 * named_squares + 0.01, "{squares} {named_squares}");
 }
 
-/// A detector that looks at every fifth pose sends clouds without readings in between: those are no misses.
+/// A detector that looks at every fifth pose sends scans without measurements in between: those are no misses.
 #[test]
 fn scans_without_a_look_take_nothing_away() {
     let track = track(2, 0, false);
@@ -173,8 +173,8 @@ fn what_is_left_behind_was_not_missed() {
     assert_eq!(slam.association().dropped, 0, "{:?}", slam.association());
 }
 
-/// One false reading from far away does not tell that the robot sees so far: posts near the way are read often, and say
-/// how far it does; those at the rim are read once or twice, and were not missed later. Twelve of them once were.
+/// One false measurement from far away does not tell that the robot sees so far: posts near the way are read often, and
+/// say how far it does; those at the rim are read once or twice, and were not missed later. Twelve of them once were.
 #[test]
 fn one_false_measurement_from_far_away_makes_nothing_missed() {
     let mut slam = Slam::new(on_track(Association::Auto)).unwrap();
@@ -202,7 +202,7 @@ fn one_false_measurement_from_far_away_makes_nothing_missed() {
 }
 
 /// Among clutter, what is new is likelier false. A robot that does not know where it is reads one of two landmarks, and
-/// begins a candidate; names then tell where it is. The candidate is that landmark: both would keep all readings of
+/// begins a candidate; names then tell where it is. The candidate is that landmark: both would keep all measurements of
 /// either out.
 #[test]
 fn a_candidate_at_the_place_of_an_old_landmark_is_that_landmark() {
@@ -242,7 +242,7 @@ fn a_candidate_at_the_place_of_an_old_landmark_is_that_landmark() {
     assert_eq!(scans(&mut slam, 1, &[named, nameless].concat(), 0)[0].accepted, 4);
 }
 
-/// Whichever of the two is which, two readings say where the robot is; and there are two, not one and not three.
+/// Whichever of the two is which, two measurements say where the robot is; and there are two, not one and not three.
 #[test]
 fn two_landmarks_at_one_place_that_are_both_read_stay_two_and_are_used() {
     let mut slam = Slam::new(config("default")).unwrap();
@@ -405,7 +405,7 @@ fn a_flood_of_measurements_among_landmarks_that_stand_together_is_counted_and_le
 
 #[test]
 fn classes_tell_apart_what_places_do_not() {
-    // Two posts so near to each other that a reading may be of either; one is read at a time.
+    // Two posts so near to each other that a measurement may be of either; one is read at a time.
     let run = |classes: bool| {
         let mut slam = Slam::new(config("default")).unwrap();
         let mut random = ChaCha8Rng::seed_from_u64(9);

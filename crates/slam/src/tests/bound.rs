@@ -1,4 +1,4 @@
-//! Clouds of more readings than the filter is to process.
+//! Scans of more measurements than the filter is to process.
 
 use super::*;
 use crate::DropReason;
@@ -7,7 +7,7 @@ fn seen(id: Option<u32>, x: f64, y: f64) -> Measurement {
     Measurement::new(id, [x, y])
 }
 
-/// A filter that has four features, 3 m to 6 m ahead.
+/// A filter that has four landmarks, 3 m to 6 m ahead.
 fn with_map(max_points: usize) -> Slam {
     let mut config = config("default");
     config.sensor.max_points = max_points;
@@ -62,7 +62,7 @@ fn points_without_identity_cost_no_more_than_the_bound() {
     assert_eq!(slam.counts().get(DropReason::TooManyPoints), 1950);
     assert_eq!(step.accepted + step.added + step.rejected, 2000, "each is in one of the counts");
     assert!(step.added <= 50);
-    // A whole lidar scan is no cloud of features.
+    // A whole lidar scan is no scan of landmarks.
     let (scan, kind) = (flood(10_001), MeasurementKind::RelativePosition);
     assert_eq!(slam.features(stamp(2), kind, &scan), Err(DropReason::TooManyPoints));
 }

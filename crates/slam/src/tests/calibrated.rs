@@ -10,7 +10,7 @@ use crate::{CalibrationConfig, Coordinates, Filter, MotionConfig, Prior};
 use lienav_lie::rotation;
 use nalgebra::{DMatrix, DVector, Matrix3};
 
-/// A winding drive among twelve features on two rings, range and bearing, seen by robot and sensor with the
+/// A winding drive among twelve landmarks on two rings, range and bearing, seen by robot and sensor with the
 /// calibration errors `c` (in the order of [`crate::CalibrationParameter::ALL`]): what odometry states, and what is
 /// read.
 fn drive(c: &[f64; 12], steps: usize, seed: u64) -> Vec<Instant> {
@@ -133,8 +133,8 @@ fn the_direction_of_driving_is_found() {
     }
 }
 
-/// The yaw of the mount and a bias of the bearing do the same to a reading: their difference is learned, their sum is
-/// not. And a robot that stands still learns nothing of its odometry.
+/// The yaw of the mount and a bias of the bearing do the same to a measurement: their difference is learned, their sum
+/// is not. And a robot that stands still learns nothing of its odometry.
 #[test]
 fn what_cannot_be_known_stays_as_it_was() {
     let on = |sigma: f64| Prior { sigma, ..Prior::default() };

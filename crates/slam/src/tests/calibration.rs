@@ -290,7 +290,7 @@ fn the_update_is_the_textbook_kalman_update() {
     }
 }
 
-/// A new feature is where the reading puts it, given the calibration: so its error goes with the errors of
+/// A new landmark is where the measurement puts it, given the calibration: so its error goes with the errors of
 /// calibration.
 #[test]
 fn a_new_landmark_is_correlated_with_the_calibration_it_was_placed_by() {

@@ -142,7 +142,7 @@ proptest! {
         prop_assert!(first[..used - 1].iter().all(Result::is_err), "{first:?}");
         prop_assert_eq!((first[used - 1], slam.time_jumps()), (Ok(()), 1));
         if jump == TimeJump::Reset {
-            // As from the beginning, but for the clouds that came before the confirmation: no odometry is lost.
+            // As from the beginning, but for the scans that came before the confirmation: no odometry is lost.
             let mut fresh = filter(jump);
             let odometry = again[..used].iter().filter(|m| matches!(m, Message::Odometry(_)));
             play(&mut fresh, odometry);
@@ -218,7 +218,7 @@ fn a_scan_of_another_clock_before_the_first_odometry_does_not_release_others_ear
     assert_eq!(with.counts().get(DropReason::NotStarted), 1);
 }
 
-/// What issue 14 found: after one stamp 0 with `rewind`, the true stamps were a gap of decades, and every observation
+/// What issue 14 found: after one stamp 0 with `rewind`, the true stamps were a gap of decades, and every measurement
 /// was `singular` beside its noise.
 #[test]
 fn one_stamp_of_zero_with_rewind_leaves_the_measurements_as_good_as_they_were() {

@@ -3,7 +3,7 @@
 use super::*;
 use crate::{Imu, Increment, TwistHold};
 
-/// Drives by `recording`, with clouds if `sees`, and asks for the motion after every `every`-th odometry message.
+/// Drives by `recording`, with scans if `sees`, and asks for the motion after every `every`-th odometry message.
 fn driven(config: Config, sees: bool, every: usize) -> (Increment, Slam) {
     let mut slam = Slam::new(config).unwrap();
     let (mut sum, mut newest) = (Increment::none(), None::<Stamp>);

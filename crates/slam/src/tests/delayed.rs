@@ -52,7 +52,7 @@ fn no_beacon_is_a_landmark_in_the_mirror() {
     assert!(placed > 200, "{placed} of 240 beacons have a place");
 }
 
-/// Viewpoints are gone when nobody waits for them, and there are never many.
+/// Anchor poses are gone when nobody waits for them, and there are never many.
 #[test]
 fn anchor_poses_go_when_nobody_waits() {
     let mut most = 0;
@@ -63,7 +63,7 @@ fn anchor_poses_go_when_nobody_waits() {
 }
 
 /// What is read before a place is known counts when it is: the covariance of a filter that waits is no larger than that
-/// of one that knew the place beforehand to five metres, which is little beside the readings.
+/// of one that knew the place beforehand to five metres, which is little beside the measurements.
 #[test]
 fn waiting_loses_nothing() {
     for kind in [MeasurementKind::Range, MeasurementKind::Bearing] {
@@ -97,7 +97,7 @@ fn waiting_loses_nothing() {
     }
 }
 
-/// A robot that starts elsewhere, turned, estimates the same, moved: of nothing else has it readings.
+/// A robot that starts elsewhere, turned, estimates the same, moved: of nothing else has it measurements.
 #[test]
 fn the_world_may_be_turned_and_moved() {
     let moved = Se2::new(3.0, -7.0, 2.0);
@@ -129,7 +129,7 @@ fn the_world_may_be_turned_and_moved() {
     }
 }
 
-/// A landmark that another kind of reading places takes all the readings that waited for it.
+/// A landmark that another kind of measurement places takes all the measurements that waited for it.
 #[test]
 fn what_waits_is_used_when_another_sensor_places_the_landmark() {
     let place = Vector2::new(8.0, 5.0);
@@ -160,7 +160,7 @@ fn what_waits_is_used_when_another_sensor_places_the_landmark() {
     assert!(end(true) < 0.5 * end(false), "the ranges counted");
 }
 
-/// Jacobians of a reading from a viewpoint, against finite differences of the points and the landmark.
+/// Jacobians of a measurement from a anchor pose, against finite differences of the points and the landmark.
 #[test]
 fn a_measurement_from_a_anchor_pose_is_linearized_as_it_is() {
     use crate::Coordinates;

@@ -118,7 +118,7 @@ fn freezing_changes_the_coordinates_of_errors_and_not_what_is_known() {
     }
 }
 
-/// Readings of three frozen landmarks, a little off.
+/// Measurements of three frozen landmarks, a little off.
 fn matches_of(state: &State, sensors: &Sensors) -> Vec<Match> {
     let read = |i: usize| {
         let z = state.in_robot(i);

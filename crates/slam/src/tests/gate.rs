@@ -42,7 +42,7 @@ fn a_robot_that_was_lifted_is_found_again_as_soon_as_three_scans_agree_and_never
     for (filter, turn) in filters.into_iter().flat_map(|filter| [(filter, 0.5), (filter, -2.8)]) {
         let (slam, error) = error_at_the_end(filter, turn, 2.0, 8);
         assert_eq!(slam.gate_openings(), 1, "{filter}");
-        // Two clouds of eight were left out meanwhile, and hardly anything else.
+        // Two scans of eight were left out meanwhile, and hardly anything else.
         let gated = slam.counts().get(DropReason::Gated);
         assert!((12..=24).contains(&gated), "{filter}: {gated}");
         assert!(error < 0.25, "{filter}: {error}");
@@ -58,7 +58,7 @@ fn a_robot_that_was_lifted_and_sees_two_landmarks_is_found_again_after_the_limit
     for turn in [0.5, -2.8] {
         let (slam, error) = error_at_the_end("default", turn, 2.0, 2);
         assert_eq!(slam.gate_openings(), 1);
-        // 21 clouds of two were left out meanwhile.
+        // 21 scans of two were left out meanwhile.
         let gated = slam.counts().get(DropReason::Gated);
         assert!((36..=46).contains(&gated), "{gated}");
         assert!(error < 0.4, "{error}");
@@ -76,7 +76,8 @@ fn one_landmark_that_was_moved_starves_nobody() {
     let mut slam = Slam::new(c).unwrap();
     instants.iter().for_each(|instant| drop(feed(&mut slam, instant)));
     assert_eq!(slam.gate_openings(), 0);
-    // The other seven pass but for one in a thousand. The one goes with the robot, and is begun anew again and again.
+    // The other seven pass but for one in a thousand. The one goes with the robot, and is reinitialized again and
+    // again.
     assert!((50..=108).contains(&slam.counts().get(DropReason::Gated)));
     assert!((4..=12).contains(&slam.reinitialized_landmarks()), "{}", slam.reinitialized_landmarks());
 }
@@ -115,8 +116,8 @@ fn carried(instant: &Instant, away: &Se2) -> Instant {
     carried
 }
 
-/// Measurements of a lost robot are no evidence against a landmark, not even those of two track losses together, between
-/// which others fitted.
+/// Measurements of a lost robot are no evidence against a landmark, not even those of two track losses together,
+/// between which others fitted.
 #[test]
 fn a_robot_that_is_lost_twice_keeps_its_landmarks() {
     let away = Se2::new(0.6, -1.2, 0.5);
@@ -150,7 +151,7 @@ fn a_landmark_that_was_moved_is_begun_anew_where_each_is_seen_alone() {
     assert!((steps.last().unwrap().estimate.pose.p - instants[239].truth.p).norm() < 0.15);
 }
 
-/// Of readings that lie far out, Cauchy's weight leaves little.
+/// Of measurements that lie far out, Cauchy's weight leaves little.
 #[test]
 fn with_a_robust_weight_a_measurement_far_out_counts_little() {
     let pull = |robust_scale: f64| {

@@ -1,4 +1,4 @@
-//! From observations of a filter's sensors to a pose that the filter can take.
+//! From measurements of a filter's sensors to a pose that the filter can take.
 
 use crate::motion::Increment;
 use crate::{Config, DropReason, GlobalLocalization, LandmarkMap, MapLandmark, Measurement, MeasurementKind, Slam};
@@ -8,7 +8,7 @@ use nalgebra::{Matrix2, Matrix3, Vector2, Vector3};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-/// Exact readings of a lidar 0.4 m ahead and 0.1 m to the left of the base, turned by 0.3 rad.
+/// Exact measurements of a lidar 0.4 m ahead and 0.1 m to the left of the base, turned by 0.3 rad.
 fn look(from: &Se2, places: &[Vector2<f64>]) -> Vec<Measurement> {
     let sensor = *from * Se2::new(0.4, 0.1, 0.3);
     let in_view = places.iter().map(|place| sensor.transform_back(place)).filter(|z| z.norm() < 8.0);

@@ -13,7 +13,7 @@ use rand_distr::{Distribution, StandardNormal, Uniform};
 pub const SPACING_M: f64 = 3.0;
 /// Landmarks within this distance are seen, m: about eight.
 pub const VIEW_M: f64 = 4.8;
-/// Time between clouds, s.
+/// Time between scans, s.
 pub const DT: f64 = 0.1;
 const VELOCITY_STD: f64 = 0.05;
 const YAW_RATE_STD: f64 = 0.03;

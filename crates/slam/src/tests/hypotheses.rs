@@ -6,14 +6,14 @@ use nalgebra::Vector2;
 
 const SIDE: usize = 12;
 
-/// Landmarks in pairs, so near that a reading does not tell which one it is of.
+/// Landmarks in pairs, so near that a measurement does not tell which one it is of.
 fn pairs() -> Vec<Vector2<f64>> {
     let one = landmarks(SIDE, 3);
     let other = one.iter().enumerate().map(|(k, p)| p + 0.25 * Vector2::new((k as f64).cos(), (k as f64).sin()));
     one.iter().copied().chain(other).collect()
 }
 
-/// One reading of each cloud, of one landmark of a pair.
+/// One measurement of each scan, of one landmark of a pair.
 fn one_at_a_time(instants: &mut [Instant]) {
     for (k, instant) in instants.iter_mut().enumerate() {
         let one = k / 5 % instant.seen.len();
@@ -103,7 +103,7 @@ fn where_every_measurement_is_clear_identities_change_nothing() {
         let one = feed(&mut named, instant, true);
         let other = feed(&mut nameless, instant, false);
         let apart = (one.0.p - other.0.p).norm();
-        // A reading far out may be of none.
+        // A measurement far out may be of none.
         assert!(apart < 0.01, "{apart} m");
         alike += usize::from(one == other);
         assert_eq!(nameless.hypotheses(), 1);

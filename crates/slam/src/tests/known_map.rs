@@ -9,7 +9,7 @@ use nalgebra::{Matrix3, Vector2};
 struct Result {
     nees: f64,
     rmse_m: f64,
-    /// Readings used, by all.
+    /// Measurements used, by all.
     used: f64,
 }
 
@@ -282,7 +282,7 @@ fn modes_change_while_running() {
     }
 }
 
-/// The mean NEES over `runs` of the last of some clouds, for a start that is off by these standard deviations.
+/// The mean NEES over `runs` of the last of some scans, for a start that is off by these standard deviations.
 fn nees_from(stds: (f64, f64), scans: usize, runs: u64) -> f64 {
     let way = Path::Circle(6.0);
     let of_run = |seed: u64| {

@@ -238,7 +238,7 @@ fn propagation_against_finite_differences_of_the_mean() {
     }
 }
 
-/// What a motion did to features that turn out to be elsewhere is what propagation would have done to them there.
+/// What a motion did to landmarks that turn out to be elsewhere is what propagation would have done to them there.
 #[test]
 fn a_motion_linearized_anew_is_that_of_landmarks_where_they_are() {
     let filter = Filter::default();
@@ -262,7 +262,7 @@ fn a_motion_linearized_anew_is_that_of_landmarks_where_they_are() {
     rows.apply(&mut state.covariance);
     let difference = state.covariance.to_matrix() - elsewhere.covariance.to_matrix();
     assert!(difference.amax() < 1e-14);
-    // In terms of an error that moves the feature by `stretch`, the same motion is the inverse of that.
+    // In terms of an error that moves the landmark by `stretch`, the same motion is the inverse of that.
     let row = state.covariance.row_of(1);
     rows.begin();
     rows.relinearize(row, &(state.landmarks[1].x - state.pose.p), &stretch);
@@ -272,7 +272,7 @@ fn a_motion_linearized_anew_is_that_of_landmarks_where_they_are() {
     }
 }
 
-/// The counterexample of Julier and Uhlmann (2001): a robot that stands still and sees the same features again and
+/// The counterexample of Julier and Uhlmann (2001): a robot that stands still and sees the same landmarks again and
 /// again learns nothing about its own pose.
 #[test]
 fn a_static_robot_learns_nothing_about_its_pose() {
@@ -342,7 +342,7 @@ fn first_estimates_keep_the_unobservable_directions_unobservable() {
                 (n[(row, 2)], n[(row + 1, 2)]) = (turn.x, turn.y);
             };
             put(0, &state.predicted.p);
-            // The points where the readings of the last cloud were linearized.
+            // The points where the measurements of the last scan were linearized.
             for (i, landmark) in state.landmarks.iter().enumerate() {
                 put(state.covariance.row_of(i), &landmark.first);
             }

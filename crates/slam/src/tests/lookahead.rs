@@ -5,7 +5,7 @@ use crate::lookahead::tests::COMPOSITIONS;
 use crate::{CalibrationConfig, Imu, Prior, TwistHold};
 use rand::RngExt;
 
-/// 1 kHz for `seconds`, a gyroscope at 200 Hz that is `late_ms` late, and a cloud each 100 ms.
+/// 1 kHz for `seconds`, a gyroscope at 200 Hz that is `late_ms` late, and a scan each 100 ms.
 fn fast(slam: &mut Slam, seconds: i64, late_ms: i64, mut check: impl FnMut(&Slam)) {
     let instants = recording(10 * seconds as usize + 1, 1);
     for ms in 0..1000 * seconds {
@@ -82,7 +82,7 @@ fn messages_out_of_order_are_in_the_prediction() {
             drain(&mut slam);
             assert_is_up_to_date(&slam);
         }
-        // A cloud that is due takes the state to its stamp: odometry of before comes too late then.
+        // A scan that is due takes the state to its stamp: odometry of before comes too late then.
         assert!(slam.counts().total() < 70, "{:?}", slam.counts());
     }
 }

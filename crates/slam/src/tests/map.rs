@@ -1,4 +1,4 @@
-//! Features come, stay and go by stated rules.
+//! Landmarks come, stay and go by stated rules.
 
 use super::*;
 use crate::{DropReason, WhenFull};

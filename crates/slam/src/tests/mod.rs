@@ -63,7 +63,7 @@ struct Instant {
     seen: Vec<Measurement>,
 }
 
-/// A reading of feature `i`, linearized at the state.
+/// A measurement of landmark `i`, linearized at the state.
 fn linearized(state: &State, sensors: &Sensors, measurement: &CheckedMeasurement, i: usize) -> Match {
     let mut m = Match::new(Subject::Landmark(i), measurement);
     assert!(linearize(state, sensors, &mut m, Linearization::Current));
@@ -89,7 +89,7 @@ fn stamp(k: usize) -> Stamp {
     Stamp::from_nanos(k as i64 * 100_000_000)
 }
 
-/// A robot on a circle of 3 m among eight features on a ring of 4 m around its middle, all seen, relative positions.
+/// A robot on a circle of 3 m among eight landmarks on a ring of 4 m around its middle, all seen, relative positions.
 fn recording(steps: usize, seed: u64) -> Vec<Instant> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut noise = |std: f64| {

@@ -1,4 +1,4 @@
-//! The dead time between odometry and readings is learned where the robot changes its speed, and nowhere else.
+//! The dead time between odometry and measurements is learned where the robot changes its speed, and nowhere else.
 
 use super::*;
 use crate::steady::SteadyTwist;
@@ -6,7 +6,7 @@ use crate::{CalibrationConfig, CalibrationParameter, Prior, TwistHold};
 use nalgebra::Vector3;
 use proptest::prelude::*;
 
-/// Odometry every 20 ms, clouds every 100 ms.
+/// Odometry every 20 ms, scans every 100 ms.
 const STEP_S: f64 = 0.02;
 const SIGMA: f64 = 0.1;
 
@@ -22,9 +22,9 @@ fn twist(k: i64, changes: bool) -> (f64, f64) {
     (v(from) + share * (v(leg) - v(from)), w(from) + share * (w(leg) - w(from)))
 }
 
-/// Drives among twelve landmarks with clouds that are stamped `late` messages too late, of which the filter is told
-/// `claimed`; returns what was learned of the delay, its standard deviation, and the squared Mahalanobis distance of the last
-/// pose from where the robot was when the readings were taken, as far as nobody told.
+/// Drives among twelve landmarks with scans that are stamped `late` messages too late, of which the filter is told
+/// `claimed`; returns what was learned of the delay, its standard deviation, and the squared Mahalanobis distance of
+/// the last pose from where the robot was when the measurements were taken, as far as nobody told.
 fn learned(
     (late, claimed): (i64, i64),
     changes: bool,
@@ -147,7 +147,7 @@ proptest! {
     }
 }
 
-/// The steps of a drive whose clouds are stamped `late_s` too late, and of a filter that is told `claimed_s`.
+/// The steps of a drive whose scans are stamped `late_s` too late, and of a filter that is told `claimed_s`.
 fn steps_of_late_scans(late_s: f64, claimed_s: f64) -> Vec<Step> {
     let mut config = config("default");
     config.sensor.delay_s = claimed_s;
@@ -161,7 +161,7 @@ fn steps_of_late_scans(late_s: f64, claimed_s: f64) -> Vec<Step> {
     steps
 }
 
-/// To the last bit, estimates and their stamps; clouds arrive after the odometry of later instants all the same.
+/// To the last bit, estimates and their stamps; scans arrive after the odometry of later instants all the same.
 #[test]
 fn scans_that_are_told_to_be_late_are_of_when_they_were_taken() {
     let in_time = steps_of_late_scans(0.0, 0.0);

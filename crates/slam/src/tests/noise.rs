@@ -4,7 +4,7 @@ use super::*;
 use crate::SavedState;
 use std::f64::consts::FRAC_PI_4;
 
-/// Learns, and is told these factors of the true standard deviations of readings and of odometry.
+/// Learns, and is told these factors of the true standard deviations of measurements and of odometry.
 fn learning(sensor: f64, odometry: f64) -> Config {
     let mut config = config("default");
     config.learning.enabled = true;
@@ -17,7 +17,7 @@ fn learning(sensor: f64, odometry: f64) -> Config {
     config
 }
 
-/// The same readings with errors that stay alike, by ρ from one to the next.
+/// The same measurements with errors that stay alike, by ρ from one to the next.
 fn alike(mut instants: Vec<Instant>, rho: f64, seed: u64) -> Vec<Instant> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut errors = [Vector2::<f64>::zeros(); 8];

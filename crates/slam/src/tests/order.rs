@@ -47,7 +47,7 @@ fn the_order_of_arrival_does_not_matter_within_the_window() {
             for seed in 0..5 {
                 let mut rng = ChaCha8Rng::seed_from_u64(seed);
                 let mut late = messages(&instants);
-                // Features up to 0.6 s late, odometry up to 0.25 s early against them; clouds keep their order.
+                // Landmarks up to 0.6 s late, odometry up to 0.25 s early against them; scans keep their order.
                 for (arrival, message) in late.iter_mut().skip(2) {
                     if let Message::Scan(stamp, _) = message {
                         *arrival = *stamp + 0.5 + rng.random_range(0.0..0.09);

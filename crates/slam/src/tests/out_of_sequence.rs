@@ -1,4 +1,4 @@
-//! Clouds that come too late for their place, and are taken in by going back.
+//! Scans that come too late for their place, and are taken in by going back.
 
 use super::hall::{self, Path};
 use super::{Instant, config, drain, recording, stamp};
@@ -25,7 +25,7 @@ fn end(slam: &Slam) -> (PoseEstimate, Vec<Landmark>) {
     (slam.predicted().unwrap(), slam.landmarks().collect())
 }
 
-/// Takes in all odometry in its order, and each cloud `late_by(k)` later than that of its stamp.
+/// Takes in all odometry in its order, and each scan `late_by(k)` later than that of its stamp.
 fn play(config: &Config, map: Option<&LandmarkMap>, instants: &[Instant], late_by: impl Fn(usize) -> f64) -> Slam {
     let mut slam = Slam::new(config.clone()).unwrap();
     slam.keep_trace();
@@ -44,7 +44,7 @@ fn play(config: &Config, map: Option<&LandmarkMap>, instants: &[Instant], late_b
     };
     for instant in instants {
         let stamp = instant.odometry.stamp;
-        // Odometry comes five times as often as clouds, and its stamps are not theirs.
+        // Odometry comes five times as often as scans, and its stamps are not theirs.
         for ago in [0.08, 0.06, 0.04, 0.02] {
             let stamp = stamp + (0.003 - ago);
             if stamp.secs() > 0.0 {
@@ -61,7 +61,7 @@ fn play(config: &Config, map: Option<&LandmarkMap>, instants: &[Instant], late_b
     slam
 }
 
-/// The trace of a run: poses after each step, and how many readings were in it.
+/// The trace of a run: poses after each step, and how many measurements were in it.
 fn traced(slam: &Slam) -> Vec<(Se2, usize, usize)> {
     let steps = &slam.trace().unwrap().steps;
     steps.iter().map(|step| (step.pose, step.segments.len(), step.measurements.len())).collect()
@@ -128,7 +128,7 @@ proptest! {
     }
 }
 
-/// Sixty instants of which cloud 50 is missing.
+/// Sixty instants of which scan 50 is missing.
 fn without_one(config: Config) -> (Slam, Vec<Instant>) {
     let instants = recording(60, 5);
     let mut slam = Slam::new(config).unwrap();
@@ -211,7 +211,7 @@ fn what_is_kept_is_bounded() {
     let instants = recording(400, 6);
     let slam = play(&rewinding("default"), None, &instants, |k| if k % 3 == 1 { 0.6 } else { 0.0 });
     let (points, scans) = slam.rollback_sizes();
-    // A second, in quarters, and the one before it; 10 clouds a second.
+    // A second, in quarters, and the one before it; 10 scans a second.
     assert!((4..=6).contains(&points) && scans <= 15, "{points} points, {scans} clouds");
 }
 

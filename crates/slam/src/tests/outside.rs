@@ -5,7 +5,7 @@ use super::*;
 use crate::{Noise, PoseEstimate};
 use nalgebra::Matrix2;
 
-/// A run with a receiver, silent from 100 to 400 steps; gives the pose before and after each cloud.
+/// A run with a receiver, silent from 100 to 400 steps; gives the pose before and after each scan.
 fn with_outage(seed: u64, mut each: impl FnMut(usize, &PoseEstimate, &PoseEstimate)) {
     let mut config = single("default");
     (config.calibration.world.error_std_m, config.calibration.world.error_time_s) = (0.5, 20.0);

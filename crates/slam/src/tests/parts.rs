@@ -55,7 +55,8 @@ fn what_stays_is_where_it_was_as_seen_from_the_robot() {
     }
 }
 
-/// Landmarks that the part before has, too, are what both have in common: they stay, whatever `map.forget_after_s` says.
+/// Landmarks that the part before has, too, are what both have in common: they stay, whatever `map.forget_after_s`
+/// says.
 #[test]
 fn what_a_part_was_begun_with_is_not_forgotten() {
     let mut slam = driven();

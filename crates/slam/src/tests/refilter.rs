@@ -1,10 +1,10 @@
-//! Clouds that are taken in again, once they have taught what the noise is.
+//! Scans that are taken in again, once they have taught what the noise is.
 
 use super::*;
 use crate::{DropReason, Landmark};
 use nalgebra::Matrix3;
 
-/// Learns, and is told these factors of the true standard deviations of readings and of odometry.
+/// Learns, and is told these factors of the true standard deviations of measurements and of odometry.
 fn claimed(sensor: f64, odometry: f64) -> Config {
     let mut config = config("default");
     config.learning.enabled = true;
@@ -131,7 +131,7 @@ fn what_was_left_out_is_counted_once() {
 
 #[test]
 fn nobody_looks_again_where_it_would_take_long() {
-    // Seventy landmarks, or five hundred messages of odometry between two clouds.
+    // Seventy landmarks, or five hundred messages of odometry between two scans.
     let many: Vec<Instant> = recording(40, 32)
         .into_iter()
         .map(|mut instant| {
@@ -160,8 +160,8 @@ fn nobody_looks_again_where_it_would_take_long() {
     assert_eq!(slam.refilters(), 0);
 }
 
-/// Errors of a landmark's readings that stay alike for half a second, which nobody has told: the clouds that have shown
-/// that are taken in again with it.
+/// Errors of a landmark's measurements that stay alike for half a second, which nobody has told: the scans that have
+/// shown that are taken in again with it.
 #[test]
 fn errors_that_last_are_a_reason_to_look_again() {
     let mut instants = recording(60, 28);
@@ -181,7 +181,8 @@ fn errors_that_last_are_a_reason_to_look_again() {
     assert!(slam.refilters() > 0, "{:?}", slam.learned_noise());
 }
 
-/// Eight posts around a robot that drives in a circle and turns by `by` more than its wheels say, before the sixth cloud.
+/// Eight posts around a robot that drives in a circle and turns by `by` more than its wheels say, before the sixth
+/// scan.
 fn slipped(by: f64, seed: u64) -> Vec<Instant> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut noise = |std: f64| -> f64 {
@@ -210,7 +211,8 @@ fn slipped(by: f64, seed: u64) -> Vec<Instant> {
     instants
 }
 
-/// A noise that was told far too large has followed a slip. What is learned of it would not, and begin all landmarks anew.
+/// A noise that was told far too large has followed a slip. What is learned of it would not, and begin all landmarks
+/// anew.
 #[test]
 fn nobody_looks_again_where_landmarks_would_be_lost() {
     for seed in 0..4 {

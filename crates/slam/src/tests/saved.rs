@@ -12,7 +12,7 @@ enum Input {
     Scan(Stamp, MeasurementKind, Vec<Measurement>),
 }
 
-/// A noisy run with inertial samples, clouds that come late, early and in pairs, and messages with wrong stamps.
+/// A noisy run with inertial samples, scans that come late, early and in pairs, and messages with wrong stamps.
 fn inputs() -> Vec<Input> {
     let mut inputs = Vec::new();
     let mut late = None;
@@ -34,7 +34,7 @@ fn inputs() -> Vec<Input> {
             }));
         }
         let mut seen = instant.seen;
-        // Features come one after the other, and the last one is not named.
+        // Landmarks come one after the other, and the last one is not named.
         seen.truncate(1 + k / 6);
         if let Some(last) = seen.last_mut() {
             last.id = None;

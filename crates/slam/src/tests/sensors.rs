@@ -96,7 +96,7 @@ fn two_sensors_know_as_much_as_one_that_sees_what_both_see() {
         steps(&mut one);
     }
     let (both, one) = (both.predicted().unwrap(), one.predicted().unwrap());
-    // The second cloud is linearized at the estimate after the first.
+    // The second scan is linearized at the estimate after the first.
     let ratio = both.covariance.m11 / one.covariance.m11;
     assert!((ratio - 1.0).abs() < 0.01, "{ratio}");
     assert!((both.pose.p - one.pose.p).norm() < 2e-3, "{:?} {:?}", both.pose, one.pose);
@@ -119,7 +119,7 @@ fn a_second_scan_that_comes_after_the_step_is_used_at_its_stamp() {
 
 #[test]
 fn scans_of_a_slower_sensor_are_taken_in_where_the_faster_one_is_held_back() {
-    // The rear sensor is read between the clouds of the front one, and its clouds come after the next of those.
+    // The rear sensor is read between the scans of the front one, and its scans come after the next of those.
     let run = |hold_s: f64| {
         let mut config = config();
         config.timing.hold_features_s = hold_s;

@@ -11,8 +11,8 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 
-/// A robot that drives in circles among posts, of which its camera reads each in four of five looks. Where it has turned
-/// further than its wheels say: at which steps, and by how much, rad.
+/// A robot that drives in circles among posts, of which its camera reads each in four of five looks. Where it has
+/// turned further than its wheels say: at which steps, and by how much, rad.
 pub(super) struct Drive {
     pub seed: u64,
     pub slips: Vec<(usize, f64)>,
@@ -234,7 +234,7 @@ impl Around {
     }
 }
 
-/// Hundreds of clouds after the wheels have slipped, where nothing was in view.
+/// Hundreds of scans after the wheels have slipped, where nothing was in view.
 #[test]
 fn a_slip_of_long_ago_is_found_where_the_map_hung_together_by_odometry() {
     for (seed, by) in [(0, 0.5), (1, -0.5), (2, 0.45), (3, -0.6)] {

@@ -18,7 +18,7 @@ fn driven(filter: &str) -> Slam {
     slam
 }
 
-/// The positions of the features where the errors of the state are `errors`.
+/// The positions of the landmarks where the errors of the state are `errors`.
 fn positions(slam: &Slam, errors: &DVector<f64>) -> DVector<f64> {
     let state = slam.state();
     let first = Vector3::new(errors[0], errors[1], errors[2]);

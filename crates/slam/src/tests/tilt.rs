@@ -48,7 +48,7 @@ impl Slope {
 
 const POLES: [[f64; 2]; 4] = [[4.0, 1.0], [-2.0, 3.0], [1.0, 6.0], [3.0, -3.0]];
 
-/// Ten seconds of the slope, with a cloud of poles every half second where a kind is given: the filter at its end.
+/// Ten seconds of the slope, with a scan of poles every half second where a kind is given: the filter at its end.
 fn drive(use_tilt: bool, has_orientation: bool, kind: Option<MeasurementKind>) -> Slam {
     let slope = Slope::new();
     let mut config = config("default");
@@ -247,7 +247,7 @@ fn roll_and_pitch_are_states_only_where_a_landmark_has_a_height() {
     let (tall, ..) = rock(0.0, 2, |_| {}, true, false);
     assert_eq!((rows(&plain), rows(&tall)), (0, 2));
     assert_eq!(tall.calibration().count(), 0, "they are no constants that somebody may want to know");
-    // With calibration and lasting errors beside them; started again; and saved.
+    // With calibration and time-correlated errors beside them; started again; and saved.
     let all_on = |config: &mut Config| {
         config.calibration = super::calibration::all_on();
         config.sensor.correlation_s = 0.5;

@@ -1,4 +1,4 @@
-//! Errors of readings that last, as states.
+//! Errors of measurements that last, as states.
 
 use super::*;
 use crate::associate::Evidence;
@@ -22,7 +22,8 @@ fn stated(filter: &str) -> Config {
     config
 }
 
-/// A state in which landmarks, pose and lasting errors are correlated, and readings of three of its landmarks.
+/// A state in which landmarks, pose and time-correlated errors are correlated, and measurements of three of its
+/// landmarks.
 fn read_twice(filter: &str) -> (State, Model, Vec<Match>) {
     let config = stated(filter);
     let model = Model::new(Filter::named(filter).unwrap(), &config, &[]);
@@ -97,7 +98,7 @@ fn an_update_with_time_correlated_errors_is_that_of_a_plain_kalman_filter() {
     }
 }
 
-/// What remains is known as well as one reading less what is independent, however often a landmark is read from one
+/// What remains is known as well as one measurement less what is independent, however often a landmark is read from one
 /// place.
 #[test]
 fn measurement_a_landmark_again_and_again_does_not_make_its_place_surer_than_its_time_correlated_error() {
@@ -115,12 +116,12 @@ fn measurement_a_landmark_again_and_again_does_not_make_its_place_surer_than_its
         }
         let state = slam.state();
         let known = state.relative_covariance(0).trace() / (2.0 * POSITION_STD * POSITION_STD);
-        // 90 % last, of which 100 readings in 10 s of 1,000 s tell next to nothing.
+        // 90 % last, of which 100 measurements in 10 s of 1,000 s tell next to nothing.
         assert!((known - 0.901).abs() < 0.005, "{name}: {known}");
     }
 }
 
-/// The same readings with errors that last.
+/// The same measurements with errors that last.
 fn time_correlated(mut instants: Vec<Instant>, seed: u64) -> Vec<Instant> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let rho = (-DT / CORRELATION_S).exp();

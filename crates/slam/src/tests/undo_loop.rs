@@ -1,4 +1,4 @@
-//! Loops that turn out wrong, and are taken back.
+//! Loops that turn out wrong, and are undone.
 
 use super::*;
 use crate::AssociationTally;
@@ -33,7 +33,7 @@ fn posts(from_m: f64, other: u64) -> Vec<Vector2<f64>> {
     all
 }
 
-/// The cloud with which the robot is at the second place, and that with which it drives on. It stands for long: while
+/// The scan with which the robot is at the second place, and that with which it drives on. It stands for long: while
 /// landmarks count as read lately, they may be what it reads.
 const SECOND: usize = 170;
 const ONWARD: usize = 255;
@@ -73,7 +73,7 @@ fn run_with(alike: Alike, seed: u64) -> (Vec<Instant>, usize) {
 struct Ran {
     slam: Slam,
     steps: Vec<Step>,
-    /// Merges that were taken back.
+    /// Merges that were undone.
     split: Vec<(u32, u32)>,
 }
 
@@ -123,7 +123,7 @@ fn what_is_taken_back_leaves_no_trace() {
     assert_eq!(back.slam.predicted(), never.slam.predicted());
     let places = |slam: &Slam| slam.landmarks().map(|landmark| landmark.position).collect::<Vec<_>>();
     assert_eq!(places(&back.slam), places(&never.slam));
-    // Until the loop is taken back, the two are at different places.
+    // Until the loop is undone, the two are at different places.
     assert!(back.steps.iter().zip(&never.steps).any(|(a, b)| a.estimate.pose != b.estimate.pose));
 }
 
@@ -133,7 +133,7 @@ fn nothing_is_kept_once_a_loop_is_decided() {
         let (instants, _) = run_with(alike, 2);
         let Ran { slam, .. } = ran(&instants, &[]);
         assert!(!slam.is_loop_on_trial(), "{:?}", slam.association());
-        // Only what the clouds need to which a slip would go back.
+        // Only what the scans need to which a slip would go back.
         assert!(slam.past_messages() <= 100, "{}", slam.past_messages());
     }
 }

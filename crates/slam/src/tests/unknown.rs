@@ -1,5 +1,5 @@
-//! What readings cannot tell stays unknown, and the covariance says so: the rows of the table in docs/measurements.md
-//! that `single` does not test.
+//! What measurements cannot tell stays unknown, and the covariance says so: the rows of the table in
+//! docs/measurements.md that `single` does not test.
 
 use super::single::{FILTERS, World, single};
 use super::*;
@@ -82,7 +82,8 @@ fn bearings_tell_nothing_while_the_robot_stands() {
 }
 
 /// Positions of a robot that stands are of its antenna above the middle of the base, whatever the heading. In the
-/// coordinates of the map, the direction that stays unknown changes with the estimate, and some of it is taken for known.
+/// coordinates of the map, the direction that stays unknown changes with the estimate, and some of it is taken for
+/// known.
 #[test]
 fn positions_do_not_tell_the_heading_of_a_robot_that_stands() {
     for (filter, at_least) in [("ekf", 0.3), ("reduced", 0.3), ("default", 0.2), ("invariant", 0.2), ("fe-ekf", 0.2)] {

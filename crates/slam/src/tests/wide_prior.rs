@@ -1,4 +1,4 @@
-//! A robot that may be anywhere in a map that it knows: what it claims after clouds that tell where, or do not.
+//! A robot that may be anywhere in a map that it knows: what it claims after scans that tell where, or do not.
 
 use super::*;
 use crate::displaced::displace;
@@ -18,14 +18,14 @@ fn landmark(i: usize) -> Vector2<f64> {
     Se2::new(0.0, 3.0, i as f64 * std::f64::consts::FRAC_PI_4).transform(&Vector2::new(4.0, 0.0))
 }
 
-/// The robot has known landmarks of `known` for 60 clouds. Then it is anywhere, by a draw from N(0, diag(STD²)), which
-/// the filter knows of, and sees those that `seen` gives for each cloud.
+/// The robot has known landmarks of `known` for 60 scans. Then it is anywhere, by a draw from N(0, diag(STD²)), which
+/// the filter knows of, and sees those that `seen` gives for each scan.
 fn lost(filter: &str, seed: u64, known: &[u32], seen: impl Fn(usize) -> Vec<u32>) -> (Slam, Vec<(Step, Se2)>) {
     lost_by((config(filter), 1.0), (seed, STD, STD), known, seen)
 }
 
-/// The same with errors of the robot of the standard deviations `std` where the filter knows of `claimed`, and errors of
-/// the readings so many times as large.
+/// The same with errors of the robot of the standard deviations `std` where the filter knows of `claimed`, and errors
+/// of the measurements so many times as large.
 fn lost_by(
     (mut config, factor): (Config, f64),
     (seed, std, claimed): (u64, Vector3<f64>, Vector3<f64>),
@@ -68,7 +68,7 @@ fn nees(step: &Step, truth: &Se2) -> f64 {
 
 const ALL: [u32; 8] = [0, 1, 2, 3, 4, 5, 6, 7];
 
-/// The means over 30 runs of the NEES after each of the first clouds; a consistent filter has 3 ± 0.45.
+/// The means over 30 runs of the NEES after each of the first scans; a consistent filter has 3 ± 0.45.
 fn mean_nees(filter: &str, known: &[u32], seen: impl Fn(usize) -> Vec<u32>, scans: usize) -> Vec<f64> {
     let runs: Vec<_> = (1..=30).map(|seed| lost(filter, seed, known, &seen).1).collect();
     (0..scans).map(|k| runs.iter().map(|steps| nees(&steps[k].0, &steps[k].1)).sum::<f64>() / 30.0).collect()
@@ -144,7 +144,7 @@ fn a_robot_that_is_found_elsewhere_keeps_what_odometry_says_of_its_heading() {
     }
 }
 
-/// A robot that is where its covariance does not allow it to be is not moved there by one cloud.
+/// A robot that is where its covariance does not allow it to be is not moved there by one scan.
 #[test]
 fn a_robot_is_not_found_where_nothing_allows_it_to_be() {
     let (std, claimed) = (Vector3::new(20.0, 20.0, 2.0), Vector3::new(2.0, 2.0, 0.3));

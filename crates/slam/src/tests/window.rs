@@ -1,4 +1,4 @@
-//! Clouds that are linearized again: when, and that nothing is used twice or taken back.
+//! Scans that are linearized again: when, and that nothing is used twice or undone.
 
 use super::*;
 use crate::{Correction, Errors, Filter, Landmark, TimeJump};
@@ -15,7 +15,7 @@ fn stereo(filter: &str) -> Config {
     config
 }
 
-/// A robot that drives a wide left bend, with features on both sides all along.
+/// A robot that drives a wide left bend, with landmarks on both sides all along.
 fn bend(steps: usize, seed: u64) -> Vec<Instant> {
     lifted_on_the_bend(steps, seed, steps, Se2::identity())
 }
@@ -81,7 +81,7 @@ fn ranges_that_are_known_from_the_first_measurement_open_no_window() {
     assert_eq!(bits("default"), bits("iterated"));
 }
 
-/// Taken in again, the clouds tell about as much as they told the first time: covariances are those of the same
+/// Taken in again, the scans tell about as much as they told the first time: covariances are those of the same
 /// information linearized elsewhere, not of twice as much.
 #[test]
 fn nothing_is_used_twice() {
@@ -101,7 +101,7 @@ fn nothing_is_used_twice() {
     assert_ne!(before.last().unwrap().estimate.pose, after.last().unwrap().estimate.pose);
 }
 
-/// Whatever is counted is counted when a cloud comes, not when it is linearized again.
+/// Whatever is counted is counted when a scan comes, not when it is linearized again.
 #[test]
 fn what_is_reported_of_a_scan_is_of_its_first_time() {
     let instants = bend(60, 13);
@@ -177,7 +177,7 @@ fn a_robot_that_was_lifted_is_not_carried_back() {
     }
 }
 
-/// A clock that is set back while the robot drives on: clouds with stamps of the time before are not taken in again.
+/// A clock that is set back while the robot drives on: scans with stamps of the time before are not taken in again.
 #[test]
 fn time_that_is_set_back_takes_no_scan_of_before_in_again() {
     let mut instants = bend(60, 22);
@@ -189,7 +189,7 @@ fn time_that_is_set_back_takes_no_scan_of_before_in_again() {
     let mut slam = Slam::new(config).unwrap();
     let mut steps = Vec::new();
     for instant in &instants {
-        // The first of the new time are held back until it is confirmed, and their clouds dropped.
+        // The first of the new time are held back until it is confirmed, and their scans dropped.
         let _ = slam.odometry(&instant.odometry);
         let _ = slam.features(instant.odometry.stamp, MeasurementKind::StereoBearings, &instant.seen);
         steps.extend(drain(&mut slam));
@@ -200,7 +200,7 @@ fn time_that_is_set_back_takes_no_scan_of_before_in_again() {
     assert!((last.pose.p - instants.last().unwrap().truth.p).norm() < 0.6, "{:?}", last.pose);
 }
 
-/// A part of a map closes where nothing waits (`Slam::local`): after each block of ten clouds, if a range is vague.
+/// A part of a map closes where nothing waits (`Slam::local`): after each block of ten scans, if a range is vague.
 #[test]
 fn scans_wait_for_ten_of_them_where_a_range_is_vague() {
     let mut slam = Slam::new(stereo("default")).unwrap();

@@ -1,4 +1,4 @@
-//! The correction with which the closed parts and a new one have the landmarks that both know in the same places.
+//! The correction with which the closed submaps and a new one have the landmarks that both know in the same places.
 
 use super::{AGREED, Corrected, ITERATIONS, Joint, SETTLED, Seen, Shared};
 use crate::common::{ALIKE, lever};
@@ -10,7 +10,7 @@ use nalgebra::{DMatrix, DVector, Matrix2, Matrix2x3};
 
 /// What the difference of a landmark that both know depends on, and where that is in a covariance.
 struct Derivatives {
-    /// Rows of the landmark in the closed parts, and in the new one.
+    /// Rows of the landmark in the closed submaps, and in the new one.
     rows: [usize; 2],
     /// On β; `None` of a landmark that is seen from the base.
     by_base: Option<Matrix2x3<f64>>,
@@ -51,7 +51,7 @@ impl Derivatives {
 
 /// Both base and end, and the landmarks that both know: all that a correction of these depends on.
 struct Core<'a> {
-    /// Their rows among all: of the base, of landmarks of the closed parts, of the end, and of those of the new one.
+    /// Their rows among all: of the base, of landmarks of the closed submaps, of the end, and of those of the new one.
     rows: Vec<usize>,
     /// Of these rows; `None` where they are all there are, in this order.
     covariance: Option<DMatrix<f64>>,
@@ -134,7 +134,7 @@ impl Near {
         let core = Core::new(joint, mine, shared);
         let mut at = Corrected::new(DVector::zeros(all), mine);
         for iteration in 1.. {
-            // d is the landmark of the closed parts less that of the new one.
+            // d is the landmark of the closed submaps less that of the new one.
             let turn = at.turned.rotation();
             let mut difference = DVector::zeros(2 * shared.len());
             let mut derivatives = Vec::with_capacity(shared.len());
@@ -164,8 +164,8 @@ impl Near {
             let mut next = DVector::zeros(all);
             core.rows.iter().zip(&corrected(&of_core, &difference)).for_each(|(row, value)| next[*row] = *value);
             let next = Corrected::new(next, mine);
-            // What both know from the same readings keeps a difference, for it counts as uncertain by a little: of that,
-            // base and end have to stay where they are.
+            // What both know from the same measurements keeps a difference, for it counts as uncertain by a little: of
+            // that, base and end have to stay where they are.
             let settled = |k: usize| (next.all[k] - at.all[k]).powi(2) <= SETTLED * joint.covariance[(k, k)];
             let is_settled = joint.coupled.is_empty() || (0..3).chain(mine..mine + 3).all(settled);
             at = next;
@@ -182,7 +182,7 @@ impl Near {
         None
     }
 
-    /// Whether the new part was begun with a landmark.
+    /// Whether the new submap was begun with a landmark.
     fn is_coupled(&self, joint: &Joint, both: &Shared) -> bool {
         joint.coupled.contains(&self.landmarks[both.old])
     }

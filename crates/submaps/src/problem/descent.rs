@@ -1,4 +1,4 @@
-//! Gauss–Newton over all parts, from what was known before some of them.
+//! Gauss–Newton over all submaps, from what was known before some of them.
 
 mod nearby;
 
@@ -22,29 +22,29 @@ pub const NEARLY: f64 = 1e-2;
 pub const FULLY: f64 = 1e-10;
 /// And by no more than this share of it: less is rounding.
 const ROUNDING: f64 = 1e-11;
-/// Where it is known less well how the map is turned, rad, normal equations of parts at different times do not fit each
-/// other: what turns all of one does not turn all of another.
+/// Where it is known less well how the map is turned, rad, normal equations of submaps at different times do not fit
+/// each other: what turns all of one does not turn all of another.
 const HARDLY_KNOWN: f64 = 0.5;
-/// The normal equations of a part are as they were if nothing in it has moved by more than this share of its distance,
-/// or turned by more, rad.
+/// The normal equations of a submap are as they were if nothing in it has moved by more than this share of its
+/// distance, or turned by more, rad.
 const SAME: f64 = 0.001;
 
 /// Where everything is, with the factor of what is known of it.
 #[derive(Clone, Debug)]
 pub struct Solution {
-    /// The poses of the bases in the map; the last is the end of the last part.
+    /// The poses of the bases in the map; the last is the end of the last submap.
     pub bases: Vec<Se2>,
     /// In the map, m.
     pub landmarks: Vec<Vector2<f64>>,
     /// What it is the solution of.
     pub submaps: Vec<Placed>,
-    /// Parts that were closed before it was begun.
+    /// Submaps that were closed before it was begun.
     pub closed: usize,
     /// Of the normal equations.
     factor: Factor,
     /// The pose in whose frame the error of each landmark is.
     homes: Vec<Option<usize>>,
-    /// Of the parts, as they are in the factor.
+    /// Of the submaps, as they are in the factor.
     shapes: Vec<Option<Arc<Shape>>>,
     /// [`Solution::landmark_covariances`], where these were asked for.
     pub covariances: Option<Vec<Option<Matrix2<f64>>>>,
@@ -74,12 +74,12 @@ impl From<NotPositive> for SolveError {
 }
 
 impl Solution {
-    /// The landmarks that the part behind the last one is begun with.
+    /// The landmarks that the submap behind the last one is begun with.
     pub fn common(&self) -> Common {
         self.submaps.last().map_or_else(Common::none, |last| last.submap.common(&last.landmarks))
     }
 
-    /// The covariance of each landmark, m²; `None` of one that no part has.
+    /// The covariance of each landmark, m²; `None` of one that no submap has.
     pub fn landmark_covariances(&self) -> Vec<Option<Matrix2<f64>>> {
         let marginals = self.factor.marginals();
         let of = |(k, turn): (usize, &Matrix2<f64>)| {
@@ -119,10 +119,10 @@ impl Solution {
     }
 }
 
-/// A factor to begin with, the shapes of the parts that it is made of, and the unknowns of those that are gone.
+/// A factor to begin with, the shapes of the submaps that it is made of, and the unknowns of those that are gone.
 type Inherited = (Factor, Vec<Option<Arc<Shape>>>, Vec<usize>);
 
-/// All that the normal equations of a part depend on: how its unknowns lie to each other.
+/// All that the normal equations of a submap depend on: how its unknowns lie to each other.
 #[derive(Debug)]
 struct Shape {
     /// From the base to the end.
@@ -130,7 +130,7 @@ struct Shape {
     landmarks: Vec<Seen>,
 }
 
-/// How a landmark lies to the end of a part.
+/// How a landmark lies to the end of a submap.
 #[derive(Debug)]
 struct Seen {
     place: Vector2<f64>,
@@ -163,7 +163,7 @@ impl Shape {
 
 /// Where residuals are many standard deviations, Gauss–Newton knows half of the curvature and less, and its steps go
 /// back and forth over the least cost. From what a whole step does to the cost, whose slope is −d at first and 0 at the
-/// least cost: the part of it to the vertex of the parabola. `None` where the step does nearly what it should, a rise
+/// least cost: the submap of it to the vertex of the parabola. `None` where the step does nearly what it should, a rise
 /// of −d/2, and where it leads so far that a parabola says nothing.
 fn overshot(rise: f64, decrease: f64) -> Option<f64> {
     let overshoots = rise > -0.25 * decrease && rise < decrease;
@@ -184,7 +184,8 @@ impl Problem {
         }
     }
 
-    /// The same, from what was known before some of the parts: of its factor, what does not depend on the others stays.
+    /// The same, from what was known before some of the submaps: of its factor, what does not depend on the others
+    /// stays.
     ///
     /// # Errors
     /// [`SolveError`].
@@ -196,8 +197,8 @@ impl Problem {
     }
 
     /// Gauss–Newton with steps that are halved so often, at most, until they lower the cost. Gradients are always those
-    /// of where everything is; normal equations are those of parts as they were when they were last added, and a part
-    /// is added again when its shape has changed.
+    /// of where everything is; normal equations are those of submaps as they were when they were last added, and a
+    /// submap is added again when its shape has changed.
     fn descend(&self, before: Option<&Solution>, halvings: usize) -> Result<Solution, SolveError> {
         let (mut bases, mut landmarks) = (self.bases.clone(), self.landmarks.clone());
         let lists: Vec<Vec<usize>> = self.lists();
@@ -294,7 +295,8 @@ impl Problem {
         Err(SolveError::NotConverged)
     }
 
-    /// The factor to begin with, the shapes of the parts that it was made of, and the unknowns of those that are gone.
+    /// The factor to begin with, the shapes of the submaps that it was made of, and the unknowns of those that are
+    /// gone.
     fn inherited(&self, before: Option<&Solution>, homes: &[Option<usize>]) -> Inherited {
         let Some(before) = before else { return (Factor::default(), vec![None; self.submaps.len()], Vec::new()) };
         let mut known: HashMap<*const Submap, usize> =

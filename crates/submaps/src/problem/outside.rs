@@ -38,7 +38,7 @@ impl Placed {
     }
 }
 
-/// The number of the pose that is the frame of the world, if a part says where in the world a pose is.
+/// The number of the pose that is the frame of the world, if a submap says where in the world a pose is.
 pub fn world_of(submaps: &[Placed]) -> Option<usize> {
     submaps.iter().find(|placed| placed.is_of_world).and_then(|placed| placed.base)
 }
@@ -50,8 +50,8 @@ impl Problem {
         self.landmarks.iter_mut().for_each(|place| *place = moved.transform(place));
     }
 
-    /// Of where the map lies, it is known that its last pose is there, with the covariance of (x, y, θ), and nothing else:
-    /// however often a pose is given, the problem has one way that says so. `None` if the covariance is none.
+    /// Of where the map lies, it is known that its last pose is there, with the covariance of (x, y, θ), and nothing
+    /// else: however often a pose is given, the problem has one way that says so. `None` if the covariance is none.
     pub fn lead_to_the_end(&mut self, pose: Se2, covariance: &Matrix3<f64>) -> Option<()> {
         let motion = Submap::motion(pose, covariance)?;
         self.submaps.retain(|placed| !placed.is_outside);
@@ -66,8 +66,8 @@ impl Problem {
         Some(())
     }
 
-    /// The robot goes on elsewhere in the map: it is there, with the covariance of (x, y, θ), and no way leads there from
-    /// where it was. `None` if the covariance is none.
+    /// The robot goes on elsewhere in the map: it is there, with the covariance of (x, y, θ), and no way leads there
+    /// from where it was. `None` if the covariance is none.
     pub fn lead_elsewhere(&mut self, pose: Se2, covariance: &Matrix3<f64>) -> Option<()> {
         self.begin_at_the_origin()?;
         let first = self.bases[0];

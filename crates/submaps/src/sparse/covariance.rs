@@ -6,9 +6,9 @@ use nalgebra::{DMatrix, DMatrixView, Dyn, MatrixView};
 use std::ops::Range;
 
 impl Factor {
-    /// The joint covariance of some unknowns, in their order: H⁻¹ = L⁻ᵀL⁻¹, of which L⁻¹ is asked for the columns of the
-    /// unknowns alone. They touch what is eliminated after them and depends on them, and nothing else. An unknown that
-    /// there is not has the covariance zero.
+    /// The joint covariance of some unknowns, in their order: H⁻¹ = L⁻ᵀL⁻¹, of which L⁻¹ is asked for the columns of
+    /// the unknowns alone. They touch what is eliminated after them and depends on them, and nothing else. An unknown
+    /// that there is not has the covariance zero.
     ///
     /// All is transposed: a row of L⁻¹ has its columns one behind the other. Columns are in the order of the nodes, in
     /// which those that a node depends on follow each other, so that a row is known by where it begins and ends.
@@ -86,8 +86,8 @@ impl Factor {
         marginals
     }
 
-    /// The covariance of each unknown with those that are eliminated with it, or after it and depend on it: calls `visit`
-    /// with the two, that eliminated first before, and with their covariance, its rows those of the first.
+    /// The covariance of each unknown with those that are eliminated with it, or after it and depend on it: calls
+    /// `visit` with the two, that eliminated first before, and with their covariance, its rows those of the first.
     pub fn for_each_pair(&self, mut visit: impl FnMut(usize, usize, DMatrixView<'_, f64>)) {
         self.for_each_node(|node, inner, crossed| {
             // Of the covariance with the boundary, the rows are those of the boundary.
@@ -112,7 +112,8 @@ impl Factor {
         });
     }
 
-    /// From the last node to the first: the covariance Z₁₁ of what a node has eliminated, and Z₂₁ of its boundary with it.
+    /// From the last node to the first: the covariance Z₁₁ of what a node has eliminated, and Z₂₁ of its boundary with
+    /// it.
     fn for_each_node(&self, mut visit: impl FnMut(&Node, &DMatrix<f64>, &DMatrix<f64>)) {
         let mut of_nodes: Vec<DMatrix<f64>> = vec![DMatrix::zeros(0, 0); self.nodes.len()];
         // How many nodes still ask for the covariance that a node has.

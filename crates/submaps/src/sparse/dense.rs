@@ -94,7 +94,8 @@ pub fn factor(
     Ok(())
 }
 
-/// Factors the first `own` columns of a symmetric matrix, lower triangle, and subtracts what they explain from the rest.
+/// Factors the first `own` columns of a symmetric matrix, lower triangle, and subtracts what they explain from the
+/// rest.
 pub fn eliminate(front: &mut DMatrix<f64>, own: usize) -> Result<(), NotPositive> {
     let n = front.nrows();
     let mut workspace = Vec::new();

@@ -1,5 +1,6 @@
-//! Sparse least squares: sums of Gaussians over a few unknowns each, the order in which unknowns are eliminated, and the
-//! factor of the sum, front by front. The map in parts is solved by it, and so is the batch estimate of `lienav-eval`.
+//! Sparse least squares: sums of Gaussians over a few unknowns each, the order in which unknowns are eliminated, and
+//! the factor of the sum, front by front. The map in submaps is solved by it, and so is the batch estimate of
+//! `lienav-eval`.
 
 mod covariance;
 pub(crate) mod dense;

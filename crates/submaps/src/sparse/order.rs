@@ -1,12 +1,12 @@
 //! In which order unknowns are eliminated from a sum of Gaussians.
 //!
-//! Each part is an element: a clique of unknowns. To eliminate an unknown merges all elements that hold it into one,
+//! Each submap is an element: a clique of unknowns. To eliminate an unknown merges all elements that hold it into one,
 //! that of its neighbours. Next is always the one with the fewest neighbours (minimum degree). Unknowns that the same
 //! elements hold are eliminated together, as one block: a landmark that two lanes see is like all others that they see.
 //!
-//! An unknown that very many elements hold (a calibration, a landmark that is in view for an hour) has nearly all others
-//! as neighbours, and to count them again after each elimination would cost more than all the rest: such blocks are
-//! eliminated last, as Amestoy, Davis, Duff, "Algorithm 837: AMD" (2004) does with dense rows.
+//! An unknown that very many elements hold (a calibration, a landmark that is in view for an hour) has nearly all
+//! others as neighbours, and to count them again after each elimination would cost more than all the rest: such blocks
+//! are eliminated last, as Amestoy, Davis, Duff, "Algorithm 837: AMD" (2004) does with dense rows.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -14,8 +14,8 @@ use std::collections::{BTreeMap, BinaryHeap};
 /// Blocks that are held by more elements than this times the root of the number of elements, are eliminated last.
 const DENSE: f64 = 10.0;
 
-/// Zeros that are stored to make one of two steps, as a share of the numbers in the columns of both; and where both have
-/// no more rows than a few.
+/// Zeros that are stored to make one of two steps, as a share of the numbers in the columns of both; and where both
+/// have no more rows than a few.
 const ZEROS: f64 = 0.1;
 const SMALL_ZEROS: f64 = 0.4;
 const SMALL: usize = 16;
@@ -197,9 +197,9 @@ impl Order {
         made.for_each(|input| *input = given + number[*input - given]);
     }
 
-    /// Puts the steps in an order in which what a step makes is soon used: as minimum degree finds them, the elements of
-    /// all corners of a map would be waiting at the same time. Nothing else changes. Of the steps that a step waits for,
-    /// the one that needs the most more than it leaves behind comes first (Liu, "On the storage requirement in the
+    /// Puts the steps in an order in which what a step makes is soon used: as minimum degree finds them, the elements
+    /// of all corners of a map would be waiting at the same time. Nothing else changes. Of the steps that a step waits
+    /// for, the one that needs the most more than it leaves behind comes first (Liu, "On the storage requirement in the
     /// out-of-core multifrontal method", ACM TOMS 12, 1986).
     fn stack(&mut self, given: usize) {
         let square = |rows: usize| rows * rows;

@@ -1,4 +1,4 @@
-//! The end of a part, and the beginning of the next one.
+//! The end of a submap, and the beginning of the next one.
 
 use super::landmark::{Inherited, Seen};
 use super::{Goes, RECENT_SCANS, Submaps};
@@ -12,13 +12,14 @@ use nalgebra::Vector2;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// As many are carried from a part to the next, those nearest to its end, until more are asked for.
+/// As many are carried from a submap to the next, those nearest to its end, until more are asked for.
 const CARRIED: usize = 48;
-/// Of more parts than this, those that know no new landmark leave nothing to the next one: they become one with others.
+/// Of more submaps than this, those that know no new landmark leave nothing to the next one: they become one with
+/// others.
 const FREE_SUBMAPS: usize = 32;
 
 impl Submaps {
-    /// Closes the open part; returns false if it cannot be closed yet. `goes` says what it leaves to the next one.
+    /// Closes the open submap; returns false if it cannot be closed yet. `goes` says what it leaves to the next one.
     pub(super) fn close(&mut self, local: &LocalMap<'_>, goes: Goes) -> bool {
         if (0..local.len()).any(|i| !local.has_given_identity(i)) {
             self.recognise_all(local);
@@ -46,7 +47,7 @@ impl Submaps {
         let kept: Vec<usize> = (0..chosen.len()).filter(stays).collect();
         let submap = Submap::new(Gaussian::new(local, &chosen)).and_then(|submap| submap.keeping(kept.clone()));
         let Some(submap) = submap else { return false };
-        // The number of each landmark; one that is not where the closed parts have it gets a new one.
+        // The number of each landmark; one that is not where the closed submaps have it gets a new one.
         let mut next = self.seen.len();
         let mut number_of = |id: u32| {
             let known = self.numbers.get(&id).filter(|_| !self.workspace.contradicted.contains(&id));
@@ -123,7 +124,7 @@ impl Submaps {
         true
     }
 
-    /// Begins the next part with the landmarks that the last one leaves to it, and with candidates.
+    /// Begins the next submap with the landmarks that the last one leaves to it, and with candidates.
     pub(super) fn begin_with_the_last(&mut self, slam: &mut Slam) {
         self.forget_recognised();
         let mut ids: HashSet<u32> = self.inherited.iter().map(|inherited| inherited.id).collect();
@@ -134,7 +135,7 @@ impl Submaps {
         slam.start_submap_with(|id| ids.contains(&id));
     }
 
-    /// Begins the next part with nothing.
+    /// Begins the next submap with nothing.
     pub(super) fn begin_with_nothing(&mut self, slam: &mut Slam) {
         self.forget_recognised();
         slam.start_submap();

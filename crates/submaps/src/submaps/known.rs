@@ -1,4 +1,4 @@
-//! A map that was made in parts, as the known map of a robot that makes none.
+//! A map that was made in submaps, as the known map of a robot that makes none.
 
 use super::{ResumeSubmapsError, SavedSubmaps};
 use lienav_slam::{LandmarkMap, MapLandmark, NearCovariances};
@@ -8,8 +8,8 @@ use nalgebra::Matrix2;
 const NEIGHBOURS: usize = 24;
 
 impl SavedSubmaps {
-    /// The landmarks of the map with their covariances, and with those that landmarks near each other have in common: for
-    /// `map.mode: localization`. Solves all parts, which takes its time where there are thousands of landmarks.
+    /// The landmarks of the map with their covariances, and with those that landmarks near each other have in common:
+    /// for `map.mode: localization`. Solves all submaps, which takes its time where there are thousands of landmarks.
     ///
     /// # Errors
     /// [`ResumeSubmapsError`].

@@ -1,4 +1,4 @@
-//! A map in parts that is moved as a whole, and one map that becomes the first part.
+//! A map in submaps that is moved as a whole, and one map that becomes the first submap.
 
 use super::{Goes, Submaps, empty};
 use crate::common::Coupling;
@@ -10,27 +10,27 @@ use lienav_lie::Se2;
 use lienav_slam::{DropReason, LandmarkMap, MapMode, RelocalizeError, Slam, StartMode};
 use nalgebra::Matrix3;
 
-/// What a search says of a pose, it has from landmarks of the map, which are read again: that they say it once more does
-/// not make the map more certain, so the least squares are told so many times the covariance.
+/// What a search says of a pose, it has from landmarks of the map, which are read again: that they say it once more
+/// does not make the map more certain, so the least squares are told so many times the covariance.
 const SEARCHED: f64 = 100.0;
 
-/// One map of more landmarks than this is no part.
+/// One map of more landmarks than this is no submap.
 const MOST: usize = 1000;
 
 impl Submaps {
-    /// Where the robot is in the map as of the last step, with the covariance of (x, y, θ); `None` of a filter that says
-    /// nothing of it.
+    /// Where the robot is in the map as of the last step, with the covariance of (x, y, θ); `None` of a filter that
+    /// says nothing of it.
     pub fn pose(&mut self, slam: &Slam) -> Option<(Se2, Matrix3<f64>)> {
         let joined = self.near.join(&slam.local()?, &self.index, &self.coupling, &mut self.workspace);
         Some((joined.pose, joined.covariance))
     }
 
-    /// Puts the robot at a pose given from outside, with the covariance of (x, y, θ). While `map.mode` is `mapping`, the
-    /// map moves with it, rigidly, as of [`Slam::set_pose`], and what was known of where the map lies is forgotten; in
-    /// `extend`, the map stays where it is. The filter begins another part.
+    /// Puts the robot at a pose given from outside, with the covariance of (x, y, θ). While `map.mode` is `mapping`,
+    /// the map moves with it, rigidly, as of [`Slam::set_pose`], and what was known of where the map lies is forgotten;
+    /// in `extend`, the map stays where it is. The filter begins another submap.
     ///
     /// # Errors
-    /// Those of [`Slam::set_pose`], counted; and [`DropReason::NotInParts`] where the open part cannot be closed. The
+    /// Those of [`Slam::set_pose`], counted; and [`DropReason::NotInParts`] where the open submap cannot be closed. The
     /// map stays where it is then.
     pub fn set_pose(&mut self, slam: &mut Slam, pose: Se2, covariance: &Matrix3<f64>) -> Result<(), DropReason> {
         slam.check_pose(&pose, covariance)?;
@@ -51,8 +51,8 @@ impl Submaps {
         Ok(())
     }
 
-    /// Searches for the robot in the map, wherever it may be; the map stays where it is. The filter begins another part
-    /// where the robot is found. Costs what the number of landmarks says.
+    /// Searches for the robot in the map, wherever it may be; the map stays where it is. The filter begins another
+    /// submap where the robot is found. Costs what the number of landmarks says.
     ///
     /// # Errors
     /// [`RelocalizeError`]; nothing is changed then.
@@ -71,15 +71,15 @@ impl Submaps {
         Ok(())
     }
 
-    /// The filter was reset, and begins again. While `map.mode` is `mapping`, all parts are forgotten; in `extend`, the
-    /// closed ones stay where they lie, and the robot is at its initial pose, or is searched for.
+    /// The filter was reset, and begins again. While `map.mode` is `mapping`, all submaps are forgotten; in `extend`,
+    /// the closed ones stay where they lie, and the robot is at its initial pose, or is searched for.
     pub fn start_again(&mut self, slam: &mut Slam) {
         if slam.config().map.mode != MapMode::Extend || self.seen.is_empty() {
             return self.forget(slam);
         }
         self.time_jumps = slam.time_jumps();
         self.seen.iter().for_each(|seen| slam.give_identities_after(seen.id));
-        // Nobody knows where what the open part had seen is.
+        // Nobody knows where what the open submap had seen is.
         self.problem.leave_nothing();
         self.begin_with_nothing(slam);
         self.inherited.clear();
@@ -92,22 +92,22 @@ impl Submaps {
             (self.solving, self.asking, self.solved, self.answer) = (None, None, None, None);
             return;
         }
-        // A covariance that is none leaves the robot where it was, which readings contradict.
+        // A covariance that is none leaves the robot where it was, which measurements contradict.
         let _ = self.go_on_at(initial.pose(), &initial.covariance(), 1.0);
         self.solve_anew();
     }
 
     /// The robot was searched for, and is at this pose, with the covariance of (x, y, θ). The filter has begun another
-    /// part there.
+    /// submap there.
     pub(super) fn begin_where_found(&mut self, pose: Se2, covariance: &Matrix3<f64>) {
         self.opened_at = self.scans;
-        // A covariance that is none leaves the robot at the end of the last part, which readings contradict.
+        // A covariance that is none leaves the robot at the end of the last submap, which measurements contradict.
         if self.go_on_at(pose, covariance, SEARCHED).is_some() {
             self.solve_anew();
         }
     }
 
-    /// Closes the open part if there is something in it. `None` if it cannot be closed.
+    /// Closes the open submap if there is something in it. `None` if it cannot be closed.
     fn end_here(&mut self, slam: &Slam) -> Option<()> {
         let local = slam.local()?;
         let is_started = !local.is_empty() || local.pose() != Se2::identity();
@@ -133,9 +133,9 @@ impl Submaps {
         self.solve();
     }
 
-    /// The filter has a map, in the map's frame, as it was saved or made without parts: that becomes the first part,
-    /// and the parts before are forgotten. Returns false, and changes nothing, if it has more than a thousand
-    /// landmarks; false and no part at all if it cannot be closed.
+    /// The filter has a map, in the map's frame, as it was saved or made without submaps: that becomes the first
+    /// submap, and the submaps before are forgotten. Returns false, and changes nothing, if it has more than a thousand
+    /// landmarks; false and no submap at all if it cannot be closed.
     pub fn adopt(&mut self, slam: &mut Slam) -> bool {
         if slam.local().is_none_or(|local| local.len() > MOST) {
             return false;

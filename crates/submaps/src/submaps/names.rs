@@ -1,4 +1,4 @@
-//! Landmarks without identity: which of the open part are landmarks that the map has already.
+//! Landmarks without identity: which of the open submap are landmarks that the map has already.
 
 use super::Submaps;
 use super::landmark::Inherited;
@@ -9,13 +9,14 @@ use lienav_slam::LocalMap;
 use lienav_slam::identity::{NEAR_M2, are_one};
 use std::collections::HashSet;
 
-/// Landmarks without identity are looked for every so many clouds.
+/// Landmarks without identity are looked for every so many scans.
 const RECOGNISE_SCANS: u64 = 2;
-/// When a part is closed, so often at most.
+/// When a submap is closed, so often at most.
 const LAST_LOOKS: usize = 8;
 /// So many landmarks are looked at for others at the same place.
 const SWEPT: usize = 16;
-/// A landmark may turn out to be an older one while the parts that are closed since it was new are no more than these.
+/// A landmark may turn out to be an older one while the submaps that are closed since it was new are no more than
+/// these.
 const RECENT_SUBMAPS: usize = 6;
 
 impl Submaps {
@@ -25,7 +26,7 @@ impl Submaps {
         &self.merged
     }
 
-    /// Looks for landmarks without identity among those of the closed parts.
+    /// Looks for landmarks without identity among those of the closed submaps.
     pub(super) fn recognise(&mut self, local: &LocalMap<'_>, stamp: Stamp) {
         if !self.scans.is_multiple_of(RECOGNISE_SCANS) {
             return;
@@ -37,7 +38,7 @@ impl Submaps {
     }
 
     /// Features without identity that may be older landmarks, those nearest to the robot first: new ones, and those
-    /// that the open part was begun with and that the closed parts know for a short time only.
+    /// that the open submap was begun with and that the closed submaps know for a short time only.
     fn recent(&self, local: &LocalMap<'_>) -> Vec<usize> {
         let is_recent = |inherited: &&Inherited| {
             let seen = &self.seen[inherited.number];
@@ -56,7 +57,7 @@ impl Submaps {
         recent
     }
 
-    /// The same at the end of a part, until nothing more is found; of landmarks only.
+    /// The same at the end of a submap, until nothing more is found; of landmarks only.
     pub(super) fn recognise_all(&mut self, local: &LocalMap<'_>) {
         for _ in 0..LAST_LOOKS {
             let before = self.merged.len();
@@ -68,13 +69,13 @@ impl Submaps {
         }
     }
 
-    /// Which of these features are landmarks of the closed parts. A landmark with an identity is known by that alone:
-    /// the open part may read it by its identity, too, and has no landmark twice. Returns whether a loop is open: some
-    /// may be, and none is for sure.
+    /// Which of these features are landmarks of the closed submaps. A landmark with an identity is known by that alone:
+    /// the open submap may read it by its identity, too, and has no landmark twice. Returns whether a loop is open:
+    /// some may be, and none is for sure.
     fn identify(&mut self, local: &LocalMap<'_>, recent: Vec<usize>) -> bool {
         let free = (0..self.near.landmarks.len()).filter(|row| self.is_current(*row)).collect();
         let classes: Vec<u32> = self.near.landmarks.iter().map(|number| self.seen[*number].class).collect();
-        // Two that one part has are two.
+        // Two that one submap has are two.
         let last_submaps = self.problem.submaps.iter().rev().take(RECENT_SUBMAPS + 1);
         let last_submaps: Vec<&[usize]> = last_submaps.map(|placed| placed.landmarks.as_slice()).collect();
         let are_two = |feature: usize, row: usize| {
@@ -90,8 +91,8 @@ impl Submaps {
         let before = self.inherited.len();
         for Recognised { id, row, duplicates } in found {
             let number = self.near.landmarks[row];
-            // One that the part was begun with is known by the readings of this part alone from now on, and what was
-            // measured of it before stays in the least squares, where it counts as another one.
+            // One that the submap was begun with is known by the measurements of this submap alone from now on, and
+            // what was measured of it before stays in the least squares, where it counts as another one.
             self.take_for(id, row);
             let kept = self.seen[number].id;
             self.merged.push((id, kept));
@@ -109,7 +110,7 @@ impl Submaps {
         is_open
     }
 
-    /// Landmarks of the closed parts that turn out to be one, whenever they were seen: those that a closed loop has
+    /// Landmarks of the closed submaps that turn out to be one, whenever they were seen: those that a closed loop has
     /// brought together. Looks at a few in each call.
     fn sweep(&mut self, local: &LocalMap<'_>) {
         let count = self.near.landmarks.len();
@@ -128,14 +129,14 @@ impl Submaps {
         }
     }
 
-    /// Whether a landmark of the closed parts has no identity, and is not another one by now.
+    /// Whether a landmark of the closed submaps has no identity, and is not another one by now.
     fn is_current(&self, row: usize) -> bool {
         let number = self.near.landmarks[row];
         let seen = &self.seen[number];
         !seen.is_named && self.numbers.get(&seen.id) == Some(&number)
     }
 
-    /// Whether two landmarks of the closed parts are one for sure.
+    /// Whether two landmarks of the closed submaps are one for sure.
     fn are_one(&self, local: &LocalMap<'_>, one: usize, other: usize) -> bool {
         if (self.near.places[one] - self.near.places[other]).norm_squared() > NEAR_M2 || !self.is_current(one) {
             return false;
@@ -171,7 +172,7 @@ impl Submaps {
         }
     }
 
-    /// The landmark of the open part with this identity in the filter is that of a row of the closed ones.
+    /// The landmark of the open submap with this identity in the filter is that of a row of the closed ones.
     fn take_for(&mut self, id: u32, row: usize) {
         let number = self.near.landmarks[row];
         self.inherited.retain(|inherited| inherited.id != id);
@@ -181,7 +182,7 @@ impl Submaps {
         self.index.insert(id, row);
     }
 
-    /// The filter gives other identities in the next part, but to the landmarks that it is begun with.
+    /// The filter gives other identities in the next submap, but to the landmarks that it is begun with.
     pub(super) fn forget_recognised(&mut self) {
         let inherited = &self.inherited;
         let (stay, gone) =

@@ -1,4 +1,4 @@
-//! Readings of the pose in the map, or in the world: they tell where the open part lies.
+//! Measurements of the pose in the map, or in the world: they tell where the open submap lies.
 
 use super::Submaps;
 use super::time_correlated::TimeCorrelated;
@@ -8,8 +8,8 @@ use crate::outside::{BaseMeasurement, distance};
 use lienav_slam::{ExternalMeasurement, PoseEstimate, Slam, Step, WorldFrame};
 
 impl Submaps {
-    /// Takes in what was read of the pose in the map at this step. `joined` is where the robot was at the last correction
-    /// of the filter; the step is what the filter says, in the frame of the open part.
+    /// Takes in what was read of the pose in the map at this step. `joined` is where the robot was at the last
+    /// correction of the filter; the step is what the filter says, in the frame of the open submap.
     pub(super) fn hear(&mut self, slam: &Slam, joined: &Joined, step: Step) -> Step {
         let local = step.estimate;
         let at = PoseEstimate { pose: joined.pose, covariance: joined.covariance, ..local };
@@ -53,12 +53,13 @@ impl Submaps {
         step
     }
 
-    /// How long ago the last reading was taken in, s; `None` of none, and where time was set back since.
+    /// How long ago the last measurement was taken in, s; `None` of none, and where time was set back since.
     fn since_heard_s(&self, local: &PoseEstimate) -> Option<f64> {
         self.heard_at.map(|at| local.stamp.since(at)).filter(|since_s| *since_s >= 0.0)
     }
 
-    /// Whether readings from outside have been elsewhere than the robot is for `gate.starvation_limit_s`: then it is.
+    /// Whether measurements from outside have been elsewhere than the robot is for `gate.starvation_limit_s`: then it
+    /// is.
     fn is_lost(&self, slam: &Slam, local: &PoseEstimate) -> bool {
         let limit = slam.config().gate.starvation_limit_s;
         limit > 0.0 && self.elsewhere_since.is_some_and(|since| local.stamp.since(since) > limit)

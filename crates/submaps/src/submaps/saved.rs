@@ -1,4 +1,4 @@
-//! All parts as they are saved, and gone on from: in another process, on another day.
+//! All submaps as they are saved, and gone on from: in another process, on another day.
 
 use super::landmark::Seen;
 use super::{Snapshot, SolveError, Submaps, Worker};
@@ -14,11 +14,11 @@ use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-/// So many landmarks of a map with a joint covariance become one part.
+/// So many landmarks of a map with a joint covariance become one submap.
 const JOINT: usize = 1000;
 
-/// All parts of a map, closed, and where its landmarks are: what [`Submaps::resume`] goes on with. Plain data, for serde;
-/// numbers come back bit for bit.
+/// All submaps of a map, closed, and where its landmarks are: what [`Submaps::resume`] goes on with. Plain data, for
+/// serde; numbers come back bit for bit.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SavedSubmaps {
     start: Start,
@@ -45,8 +45,8 @@ struct SavedSubmap {
     begins: Option<usize>,
     /// The number of the pose at its end.
     ends: usize,
-    /// Whether the part behind it says what is known of the landmarks that both share, and this one the rest given these.
-    /// Files of before do not say; then it may be so.
+    /// Whether the submap behind it says what is known of the landmarks that both share, and this one the rest given
+    /// these. Files of before do not say; then it may be so.
     #[serde(default = "of_any")]
     is_given: bool,
     /// Whether it is known from outside; files of before do not say.
@@ -65,7 +65,7 @@ pub(super) struct SavedLandmark {
     pub is_current: bool,
 }
 
-/// Why saved parts cannot be gone on with.
+/// Why saved submaps cannot be gone on with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ResumeSubmapsError {
     /// What was saved does not belong together.
@@ -89,12 +89,12 @@ pub enum ResumeSubmapsError {
 pub struct WholeMap {
     /// Its landmarks, with their covariances in the map frame.
     pub landmarks: Vec<MapLandmark>,
-    /// Its parts.
+    /// Its submaps.
     pub submaps: SavedSubmaps,
 }
 
 impl Snapshot {
-    /// The least squares estimate of all parts.
+    /// The least squares estimate of all submaps.
     ///
     /// # Errors
     /// [`SolveError`].
@@ -107,7 +107,7 @@ impl Snapshot {
 }
 
 impl Submaps {
-    /// All closed parts.
+    /// All closed submaps.
     fn save(&self) -> SavedSubmaps {
         let landmark = |(number, (seen, position)): (usize, (&Seen, &Vector2<f64>))| SavedLandmark {
             position: *position,
@@ -123,9 +123,9 @@ impl Submaps {
         }
     }
 
-    /// Goes on with parts that were saved: the robot is at the end of the last one, and the filter begins the next part
-    /// there. What the filter has learned of calibration and noise stays. Solves all parts, which takes its time where
-    /// there are thousands of landmarks.
+    /// Goes on with submaps that were saved: the robot is at the end of the last one, and the filter begins the next
+    /// submap there. What the filter has learned of calibration and noise stays. Solves all submaps, which takes its
+    /// time where there are thousands of landmarks.
     ///
     /// # Errors
     /// [`ResumeSubmapsError`]; nothing is changed then.
@@ -171,7 +171,7 @@ impl Submaps {
 
 impl Submaps {
     /// Goes on with a map that somebody has made, as of [`SavedSubmaps::of_map`]: the robot stays where it is, and what
-    /// it has mapped is forgotten. Solves all parts, as [`Submaps::resume`] does.
+    /// it has mapped is forgotten. Solves all submaps, as [`Submaps::resume`] does.
     ///
     /// # Errors
     /// [`ResumeSubmapsError`]; nothing is changed then.
@@ -186,9 +186,9 @@ impl Submaps {
 
 impl SavedSubmaps {
     /// Of a map that somebody has made: a survey, or one of another filter. The robot is at `pose`, with the covariance
-    /// of (x, y, θ), whose error is independent of those of the map. Parts have as many landmarks as
+    /// of (x, y, θ), whose error is independent of those of the map. Submaps have as many landmarks as
     /// `map.local_features` says where these are independent, and up to a thousand where there is a joint covariance;
-    /// where covariances of near landmarks are known, each is a part given some before it.
+    /// where covariances of near landmarks are known, each is a submap given some before it.
     ///
     /// # Errors
     /// [`ResumeSubmapsError::Damaged`]: a covariance of the map that is none.
@@ -198,7 +198,7 @@ impl SavedSubmaps {
         local_features: usize,
     ) -> Result<Self, ResumeSubmapsError> {
         let damaged = || ResumeSubmapsError::Damaged("a covariance is none");
-        // An exit has to be estimated, and these parts have it at the origin: their errors are to it.
+        // An exit has to be estimated, and these submaps have it at the origin: their errors are to it.
         let tight = Matrix3::from_diagonal_element(1.0 / (LEAST_STD * LEAST_STD));
         let groups: Vec<(Vec<usize>, Option<Submap>)> = match &map.near {
             Some(near) if map.joint.is_none() => {
@@ -245,7 +245,7 @@ impl SavedSubmaps {
         self
     }
 
-    /// How many parts there are, with those that were made one.
+    /// How many submaps there are, with those that were made one.
     pub fn submaps(&self) -> usize {
         self.submaps.len()
     }

@@ -1,4 +1,4 @@
-//! When the least squares of all parts are solved for, and what their solution is for.
+//! When the least squares of all submaps are solved for, and what their solution is for.
 
 use super::solved::{Old, Solved};
 use super::{Goes, Submaps};
@@ -7,14 +7,14 @@ use crate::work::{Job, Worker};
 use lienav_slam::Slam;
 use std::sync::Arc;
 
-/// Clouds from the beginning of a solution until it is in force, and one more for each ten parts.
+/// Scans from the beginning of a solution until it is in force, and one more for each ten submaps.
 const SOLVE_SCANS: u64 = 10;
 
-/// A part that others were made one with has so many times the landmarks of a part, at most.
+/// A submap that others were made one with has so many times the landmarks of a submap, at most.
 const MERGED: usize = 2;
 
 impl Submaps {
-    /// Begins a solution of all parts that are closed.
+    /// Begins a solution of all submaps that are closed.
     pub(super) fn solve(&mut self) {
         self.started_at = self.scans;
         let due = self.scans + SOLVE_SCANS + self.problem.submaps.len() as u64 / 10;
@@ -55,7 +55,7 @@ impl Submaps {
         self.put_solution(solution, problem);
     }
 
-    /// Takes a solution in force. `problem` has its parts, where it has everything.
+    /// Takes a solution in force. `problem` has its submaps, where it has everything.
     pub(super) fn put_solution(&mut self, solution: Solution, problem: Problem) {
         let since = self.closed_after(solution.closed).to_vec();
         let known = solution.landmarks.len();
@@ -68,7 +68,7 @@ impl Submaps {
         for placed in since {
             let base = self.problem.bases.len() - 1;
             if placed.is_outside {
-                // Of the pose at which the part after it begins.
+                // Of the pose at which the submap after it begins.
                 self.problem.push(Placed { exit: base, ..placed });
                 continue;
             }
@@ -93,7 +93,7 @@ impl Submaps {
         self.near.covers.1 = 0.0;
     }
 
-    /// The end of the input: closes the open part, and solves all to the end. Does nothing where there is no part.
+    /// The end of the input: closes the open submap, and solves all to the end. Does nothing where there is no submap.
     pub fn finish(&mut self, slam: &mut Slam) {
         self.merged.clear();
         self.count_left_out(slam);
@@ -110,7 +110,7 @@ impl Submaps {
         }
     }
 
-    /// Solves all closed parts to the end.
+    /// Solves all closed submaps to the end.
     pub(super) fn solve_fully(&mut self) -> Result<(), SolveError> {
         if self.problem.submaps.is_empty() {
             return Ok(());

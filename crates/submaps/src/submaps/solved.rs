@@ -1,4 +1,4 @@
-//! What a solution of all parts comes to, and what it leaves behind.
+//! What a solution of all submaps comes to, and what it leaves behind.
 
 use crate::problem::{Placed, Problem, Solution};
 use lienav_lie::Se2;
@@ -15,6 +15,6 @@ pub(super) struct Solved {
 /// What is of no use any more.
 pub(super) struct Old {
     pub _solution: Option<Arc<Solution>>,
-    /// Parts, bases and landmarks of a problem.
+    /// Submaps, bases and landmarks of a problem.
     pub _problem: (Vec<Placed>, Vec<Se2>, Vec<Vector2<f64>>),
 }

@@ -1,22 +1,23 @@
 //! Errors of positions that last from reading to reading: how much less each tells.
 //!
 //! A first-order Gauss–Markov error of variance σ² and correlation time T has the correlation ρ = e^{−Δt/T} between two
-//! readings. Of something constant, the first tells 1/σ², and each one behind it, by y_k − ρ y_{k−1} of the variance
-//! σ²(1 − ρ²),
+//! measurements. Of something constant, the first tells 1/σ², and each one behind it, by y_k − ρ y_{k−1} of the
+//! variance σ²(1 − ρ²),
 //!
 //! ```math
 //! \frac{(1 - \rho)^2}{\sigma^2 (1 - \rho^2)} = \frac{1 - \rho}{\sigma^2 (1 + \rho)}
 //! ```
 //!
-//! more: as much as a reading whose error is its own, with the variance σ²(1 + ρ)/(1 − ρ). So each counts as such a one.
-//! What is lost is what readings near each other tell of the way between them, which odometry and landmarks know.
+//! more: as much as a measurement whose error is its own, with the variance σ²(1 + ρ)/(1 − ρ). So each counts as such a
+//! one. What is lost is what measurements near each other tell of the way between them, which odometry and landmarks
+//! know.
 
 use lienav_slam::{Config, ExternalMeasurement};
 
-/// A reading tells this share of what one without lasting error does at least: two of one instant.
+/// A measurement tells this share of what one without time-correlated error does at least: two of one instant.
 const LEAST: f64 = 1e-6;
 
-/// What of the error of a reading lasts.
+/// What of the error of a measurement lasts.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TimeCorrelated {
     /// σ², m².
@@ -26,7 +27,7 @@ pub(super) struct TimeCorrelated {
 }
 
 impl TimeCorrelated {
-    /// Of a reading so long after the one before, s; `None` of the first.
+    /// Of a measurement so long after the one before, s; `None` of the first.
     pub fn new(config: &Config, since_s: Option<f64>) -> Self {
         let world = &config.calibration.world;
         let variance = world.error_std_m * world.error_std_m;
@@ -34,12 +35,12 @@ impl TimeCorrelated {
         Self { variance, stated: variance * (1.0 + rho) / (1.0 - rho).max(LEAST) }
     }
 
-    /// A reading, as it is expected.
+    /// A measurement, as it is expected.
     pub fn expected(&self, measurement: &ExternalMeasurement) -> ExternalMeasurement {
         with(measurement, self.variance)
     }
 
-    /// A reading, as it is told to what it is of.
+    /// A measurement, as it is told to what it is of.
     pub fn stated(&self, measurement: &ExternalMeasurement) -> ExternalMeasurement {
         with(measurement, self.stated)
     }
@@ -63,7 +64,7 @@ mod tests {
     use super::*;
     use nalgebra::DMatrix;
 
-    /// What n readings tell of a constant is what the inverse of their covariance says.
+    /// What n measurements tell of a constant is what the inverse of their covariance says.
     #[test]
     fn measurements_tell_what_their_covariance_says() {
         let mut config = Config::default();

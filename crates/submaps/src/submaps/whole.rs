@@ -1,4 +1,4 @@
-//! The map of all parts: as it is shown, and as it is saved.
+//! The map of all submaps: as it is shown, and as it is saved.
 
 use super::landmark::Seen;
 use super::{Goes, Submaps, Worker};
@@ -24,9 +24,10 @@ impl Submaps {
     }
 
     /// All landmarks as they are known now, to be shown: those of the solution in force as it has them, and those that
-    /// came since where the parts after it have them. Of these the covariance is that of the robot's pose, carried to
-    /// them, and in the open part with that of the landmark as seen from the robot: about right. Costs what the number
-    /// of landmarks says where the parts are solved by [`Worker::Thread`]; in place, covariances are computed anew.
+    /// came since where the submaps after it have them. Of these the covariance is that of the robot's pose, carried to
+    /// them, and in the open submap with that of the landmark as seen from the robot: about right. Costs what the
+    /// number of landmarks says where the submaps are solved by [`Worker::Thread`]; in place, covariances are computed
+    /// anew.
     pub fn known(&self, slam: &Slam) -> Vec<Landmark> {
         let mut known = self.landmarks();
         let solved = self.solution.as_ref().map_or(0, |solution| solution.landmarks.len());
@@ -57,15 +58,15 @@ impl Submaps {
         landmarks.iter().map(|landmark| MapLandmark { class: class_of(landmark.id), ..landmark.into() }).collect()
     }
 
-    /// How many landmarks there are, in closed parts and in the open one.
+    /// How many landmarks there are, in closed submaps and in the open one.
     pub fn count(&self, slam: &Slam) -> usize {
         let Some(local) = slam.local() else { return self.seen.len() };
         let is_new = |i: &usize| local.is_landmark(*i) && !self.numbers.contains_key(&local.id(*i));
         self.seen.len() + (0..local.len()).filter(is_new).count()
     }
 
-    /// All parts as they are now, the open one with them, for a map that is made of them elsewhere: in the thread that
-    /// saves it. The filter and its parts go on as if nothing had been asked.
+    /// All submaps as they are now, the open one with them, for a map that is made of them elsewhere: in the thread
+    /// that saves it. The filter and its submaps go on as if nothing had been asked.
     pub fn snapshot(&self, slam: &Slam) -> Snapshot {
         let mut copy = Self {
             worker: Worker::InPlace,
@@ -92,7 +93,7 @@ impl Submaps {
             ..*self
         };
         if let Some(local) = slam.local().filter(|local| !local.is_empty() || local.pose() != Se2::identity()) {
-            // Where it cannot be closed, the map is that of the parts before.
+            // Where it cannot be closed, the map is that of the submaps before.
             copy.close(&local, Goes::Nowhere);
         }
         (copy.solving, copy.asking) = (None, None);
@@ -100,5 +101,5 @@ impl Submaps {
     }
 }
 
-/// All parts at one instant, [`Submaps::snapshot`].
+/// All submaps at one instant, [`Submaps::snapshot`].
 pub struct Snapshot(pub(super) Box<Submaps>);

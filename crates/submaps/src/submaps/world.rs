@@ -1,4 +1,4 @@
-//! Where the world lies in the map, from the first readings on that tell it.
+//! Where the world lies in the map, from the first measurements on that tell it.
 
 use super::Submaps;
 use super::position::Position;
@@ -17,8 +17,9 @@ fn antenna(mount: &Se2, local: &PoseEstimate) -> (Vector2<f64>, Matrix2<f64>) {
 }
 
 impl Submaps {
-    /// Takes in a reading while nobody knows where the world lies in the map; says whether it is known then. A pose tells
-    /// it. Of positions, two of one part do, where the robot has driven so far between them that they tell the heading.
+    /// Takes in a measurement while nobody knows where the world lies in the map; says whether it is known then. A pose
+    /// tells it. Of positions, two of one submap do, where the robot has driven so far between them that they tell the
+    /// heading.
     pub(super) fn find_world(&mut self, slam: &Slam, measurement: &CheckedMeasurement, local: &PoseEstimate) -> bool {
         let read = slam.read_outside(measurement);
         let since_s = |first: Position| local.stamp.since(first.local.stamp);
@@ -63,19 +64,19 @@ impl Submaps {
         true
     }
 
-    /// Where the world is known to be in the open part, and the least squares do not know it yet.
+    /// Where the world is known to be in the open submap, and the least squares do not know it yet.
     pub(super) fn has_found_world(&self) -> bool {
         self.near.world.is_some() && world_of(&self.problem.submaps).is_none()
     }
 
-    /// Whether the solution does not know where the world lies, and the open part does.
+    /// Whether the solution does not know where the world lies, and the open submap does.
     pub(super) fn is_world_unsolved(&self) -> bool {
         let is_solved = || self.solution.as_ref().is_some_and(|known| world_of(&known.submaps).is_some());
         self.near.world.is_some() && !is_solved()
     }
 
-    /// What is known of the calibration: what the filter has learned of robot and sensors, and where the map lies in the
-    /// world, which the parts know.
+    /// What is known of the calibration: what the filter has learned of robot and sensors, and where the map lies in
+    /// the world, which the submaps know.
     pub fn calibration(&self, slam: &Slam) -> Vec<CalibrationEstimate> {
         // The filter itself knows nothing of the world, and errors that last are none of what is estimated here.
         let of_filter = slam.calibration().filter(|estimate| !estimate.parameter.is_of_world());

@@ -1,4 +1,4 @@
-//! Calibration that goes on from part to part.
+//! Calibration that goes on from submap to submap.
 
 use super::{World, of_submaps};
 use crate::{Submaps, Worker};
@@ -34,7 +34,7 @@ fn run(seed: u64, local_features: usize) -> (Vec<Step>, f64, Vec<CalibrationEsti
     (steps.clone(), nees / steps.len() as f64, slam.calibration().collect())
 }
 
-/// What one part has learned, the next begins with: as much as one map learns, and never more.
+/// What one submap has learned, the next begins with: as much as one map learns, and never more.
 #[test]
 fn submaps_learn_what_one_map_learns() {
     let (mut in_submaps, mut in_one, mut off) = (0.0, 0.0, 0.0);

@@ -1,4 +1,4 @@
-//! A map in parts that another robot goes on with, from elsewhere.
+//! A map in submaps that another robot goes on with, from elsewhere.
 
 use super::known::mapped;
 use super::{POSTS, World, of_submaps};
@@ -70,8 +70,8 @@ fn a_robot_that_is_put_elsewhere_extends_the_map_where_it_lies() {
     assert!((1.8..4.5).contains(&mean), "{mean}");
 }
 
-/// The robot may be anywhere in the map: there is no pose until it is found, and then it is as right as it says. Lost on
-/// the way, it is searched for again.
+/// The robot may be anywhere in the map: there is no pose until it is found, and then it is as right as it says. Lost
+/// on the way, it is searched for again.
 #[test]
 fn a_robot_that_may_be_anywhere_is_searched_for_and_extends_the_map() {
     let mut mean = 0.0;
@@ -94,8 +94,8 @@ fn a_robot_that_may_be_anywhere_is_searched_for_and_extends_the_map() {
     assert!((1.8..4.5).contains(&mean), "{mean}");
 }
 
-/// What a search says of a pose, it has from landmarks of the map: however often the robot is searched for, that does not
-/// make the map more certain.
+/// What a search says of a pose, it has from landmarks of the map: however often the robot is searched for, that does
+/// not make the map more certain.
 #[test]
 fn searches_do_not_make_the_map_more_certain() {
     for seed in 1..=4 {

@@ -1,4 +1,5 @@
-//! What a part leaves to the next one: landmarks whose ranges are vague, errors of readings that last, candidates.
+//! What a submap leaves to the next one: landmarks whose ranges are vague, errors of measurements that last,
+//! candidates.
 
 use super::{World, of_submaps};
 use crate::near::Near;
@@ -32,8 +33,8 @@ impl Lane {
         Normal::new(0.0, std).unwrap().sample(&mut self.random)
     }
 
-    /// Drives along it, 1 m/s, ten clouds a second. `read` gives a reading of a post at z that the sensor sees. Returns
-    /// the mean square of the position's error, the mean NEES of the position, and the number of parts.
+    /// Drives along it, 1 m/s, ten scans a second. `read` gives a measurement of a post at z that the sensor sees.
+    /// Returns the mean square of the position's error, the mean NEES of the position, and the number of submaps.
     fn drive(
         mut self,
         config: &Config,
@@ -76,7 +77,7 @@ impl Lane {
     }
 }
 
-/// One map and parts over some seeds: the ratio of their errors, and the means of NEES.
+/// One map and submaps over some seeds: the ratio of their errors, and the means of NEES.
 fn compare(runs: u64, drive: impl Fn(u64, usize) -> (f64, f64, usize)) -> (f64, f64, f64) {
     let (mut one, mut in_submaps) = ((0.0, 0.0), (0.0, 0.0));
     for seed in 1..=runs {
@@ -88,8 +89,8 @@ fn compare(runs: u64, drive: impl Fn(u64, usize) -> (f64, f64, usize)) -> (f64, 
     (f64::sqrt(in_submaps.0 / one.0), in_submaps.1, one.1)
 }
 
-/// A stereo camera knows the range of a far post hardly when it sees it first. A part that began it anew would linearize
-/// its readings with that range again: errors were doubled by it.
+/// A stereo camera knows the range of a far post hardly when it sees it first. A submap that began it anew would
+/// linearize its measurements with that range again: errors were doubled by it.
 #[test]
 fn vague_ranges_are_not_begun_anew() {
     let (ratio, nees, dense) = compare(8, |seed, local_features| {
@@ -110,8 +111,8 @@ fn vague_ranges_are_not_begun_anew() {
     assert!((0.97..1.03).contains(&ratio) && (nees / dense - 1.0).abs() < 0.1, "{ratio} {nees} {dense}");
 }
 
-/// The readings of each post are off by an error of its own that lasts. A part that began it anew would take the same
-/// error for another one, and believe the posts more than it may.
+/// The measurements of each post are off by an error of its own that lasts. A submap that began it anew would take the
+/// same error for another one, and believe the posts more than it may.
 #[test]
 fn errors_that_last_go_on() {
     let (ratio, nees, dense) = compare(8, |seed, local_features| {
@@ -135,8 +136,8 @@ fn errors_that_last_go_on() {
     assert!((0.95..1.05).contains(&ratio) && (nees / dense - 1.0).abs() < 0.15, "{ratio} {nees} {dense}");
 }
 
-/// Posts without names that are read in every eighth cloud are no landmarks yet when a part is closed: the next part goes
-/// on with what speaks for them.
+/// Posts without names that are read in every eighth scan are no landmarks yet when a submap is closed: the next submap
+/// goes on with what speaks for them.
 #[test]
 fn candidates_go_on() {
     let (ratio, nees, dense) = compare(6, |seed, local_features| {
@@ -154,8 +155,8 @@ fn candidates_go_on() {
     assert!((0.9..1.1).contains(&ratio) && nees < 1.5 * dense, "{ratio} {nees} {dense}");
 }
 
-/// The joint covariance of all differences, gathered at once and eliminated, is that of the formulas: with landmarks that
-/// the part was begun with, and with others.
+/// The joint covariance of all differences, gathered at once and eliminated, is that of the formulas: with landmarks
+/// that the submap was begun with, and with others.
 #[test]
 fn differences_are_joined_by_their_formulas() {
     let mut world = World::new(3, 0.05);

@@ -1,4 +1,4 @@
-//! A map in parts as the known map of another robot.
+//! A map in submaps as the known map of another robot.
 
 use super::{POSTS, World, chain, of_submaps};
 use crate::{SavedSubmaps, Submaps, Worker};
@@ -21,7 +21,7 @@ fn near_pairs_have_the_covariances_that_all_have() {
     assert!((problem.landmarks.len()..=3 * problem.landmarks.len()).contains(&pairs), "{pairs}");
 }
 
-/// The map of a robot that has gone round once, in parts of eight posts.
+/// The map of a robot that has gone round once, in submaps of eight posts.
 pub(super) fn mapped(seed: u64) -> SavedSubmaps {
     let mut world = World::new(seed, 0.05);
     let mut slam = of_submaps(world.config(8));
@@ -56,8 +56,8 @@ fn nees_in(map: LandmarkMap, seed: u64) -> f64 {
     sum / f64::from(steps)
 }
 
-/// What landmarks have in common is known: a robot in the map of another one is as right as it says, and would not be if
-/// errors of landmarks were taken to be independent.
+/// What landmarks have in common is known: a robot in the map of another one is as right as it says, and would not be
+/// if errors of landmarks were taken to be independent.
 #[test]
 fn a_robot_is_as_right_as_it_says_in_the_map_of_another_one() {
     let (mut right, mut wrong) = (0.0, 0.0);

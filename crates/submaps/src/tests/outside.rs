@@ -1,4 +1,4 @@
-//! Readings of the pose in a map in parts.
+//! Measurements of the pose in a map in submaps.
 
 use super::{World, of_submaps};
 use crate::near::Near;
@@ -11,7 +11,7 @@ use lienav_slam::{
 };
 use nalgebra::{Matrix3, Vector2, Vector3};
 
-/// What is said of a base by readings at three poses is the same, whether they are told one by one, or as one way.
+/// What is said of a base by measurements at three poses is the same, whether they are told one by one, or as one way.
 #[test]
 fn measurements_one_by_one_are_one_way() {
     let start = Start::new(Se2::new(40.0, -25.0, 0.8), &Matrix3::from_diagonal(&Vector3::new(0.3, 0.2, 0.02)));
@@ -91,7 +91,7 @@ fn drive(mut world: World, config: Config, local_features: usize, in_world: &Se2
     let mut k = 0;
     while world.time < 120.0 {
         k += 1;
-        // With the next cloud, or half way to it.
+        // With the next scan, or half way to it.
         let share = if k % 20 == 0 { 1.0 } else { 0.5 };
         let before = world.truth;
         if k % 10 == 0 {
@@ -128,8 +128,8 @@ fn nees((step, truth): &(Step, Se2)) -> f64 {
     covariance.try_inverse().map_or(f64::INFINITY, |inverse| d.dot(&(inverse * d)))
 }
 
-/// Parts say what one map does: poses apart by less than this Mahalanobis distance, squared, and their variances by this
-/// ratio.
+/// Submaps say what one map does: poses apart by less than this Mahalanobis distance, squared, and their variances by
+/// this ratio.
 fn check_same(one: &[(Step, Se2)], submaps: &[(Step, Se2)], square: f64, ratio: std::ops::Range<f64>, seed: u64) {
     for ((a, _), (b, _)) in one.iter().zip(submaps) {
         let (a, b) = (a.estimate, b.estimate);
@@ -142,7 +142,7 @@ fn check_same(one: &[(Step, Se2)], submaps: &[(Step, Se2)], square: f64, ratio: 
     }
 }
 
-/// In parts, a robot knows from outside what it knows with one map.
+/// In submaps, a robot knows from outside what it knows with one map.
 #[test]
 fn a_robot_in_submaps_hears_where_it_is() {
     let (mut mean, mut count) = (0.0, 0);
@@ -158,7 +158,7 @@ fn a_robot_in_submaps_hears_where_it_is() {
     assert!((1.8..4.5).contains(&mean), "{mean}");
 }
 
-/// What a reading depends on: the base and the frame of the world, by finite differences.
+/// What a measurement depends on: the base and the frame of the world, by finite differences.
 #[test]
 fn how_the_base_is_seen_from_the_world_by_finite_differences() {
     let (base, world) = (Se2::new(12.0, -7.0, 0.8), Se2::new(-30.0, 14.0, -2.1));
@@ -175,7 +175,7 @@ fn how_the_base_is_seen_from_the_world_by_finite_differences() {
     }
 }
 
-/// Where nobody has told where the map lies in the world, parts find it as one map does.
+/// Where nobody has told where the map lies in the world, submaps find it as one map does.
 #[test]
 fn submaps_find_where_the_map_lies_in_the_world() {
     let in_world = Se2::new(140.0, -85.0, 2.2);
@@ -206,7 +206,8 @@ fn submaps_find_where_the_map_lies_in_the_world() {
     assert!((1.6..4.5).contains(&mean) && (0.3..2.5).contains(&of_world), "{mean} {of_world}");
 }
 
-/// A map that lies in the world is saved and gone on with, and a pose that is given makes it begin anew to find where.
+/// A map that lies in the world is saved and gone on with, and a pose that is given makes it are reinitialized to find
+/// where.
 #[test]
 fn where_the_world_lies_is_saved_and_forgotten_with_a_pose_that_is_given() {
     let in_world = Se2::new(140.0, -85.0, 2.2);

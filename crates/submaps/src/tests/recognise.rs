@@ -1,4 +1,4 @@
-//! Posts without identity, which each part gives identities of its own.
+//! Posts without identity, which each submap gives identities of its own.
 
 use super::{POSTS, World, of_submaps};
 use crate::{Submaps, Worker};
@@ -111,8 +111,8 @@ fn a_loop_is_closed_after_a_long_way_and_never_wrongly() {
     assert!(closed >= 11, "{closed}");
 }
 
-/// Parts of few posts are closed before the posts that they meet again are recognised. The next part goes on with these, and
-/// they are recognised in it: all but the first ones were twice in the map of each seed otherwise.
+/// Submaps of few posts are closed before the posts that they meet again are recognised. The next submap goes on with
+/// these, and they are recognised in it: all but the first ones were twice in the map of each seed otherwise.
 #[test]
 fn what_was_not_recognised_when_its_submap_was_closed_is_later() {
     let mut whole = 0;

@@ -1,4 +1,4 @@
-//! A map in parts that is saved and gone on with, taken from elsewhere, and moved.
+//! A map in submaps that is saved and gone on with, taken from elsewhere, and moved.
 
 use super::{POSTS, World, of_submaps};
 use crate::{ResumeSubmapsError, SavedSubmaps, Submaps, WholeMap, Worker};
@@ -268,7 +268,7 @@ fn a_pose_from_outside_that_is_none_changes_nothing() {
     }
 }
 
-/// A map that was made without parts is the first one of the next run.
+/// A map that was made without submaps is the first one of the next run.
 #[test]
 fn one_map_becomes_the_first_submap() {
     let mut world = World::new(6, 0.05);
@@ -286,12 +286,12 @@ fn one_map_becomes_the_first_submap() {
     let steps = robot.drive(128.0);
     assert_eq!(steps.last().unwrap().0.landmarks, POSTS);
     assert!((0.5..6.0).contains(&mean_nees(&steps)), "{}", mean_nees(&steps));
-    // A state of the last part of a map is no whole map.
+    // A state of the last submap of a map is no whole map.
     let refused = Slam::new(robot.world.config(0)).unwrap().restore(robot.slam.save()).unwrap_err();
     assert!(refused.to_string().contains("map.local_features"), "{refused}");
 }
 
-/// A part that has more of the map than is allowed, and other damage.
+/// A submap that has more of the map than is allowed, and other damage.
 #[test]
 fn what_does_not_belong_together_is_refused_and_changes_nothing() {
     let mut robot = Robot::new(World::new(7, 0.05), 8);

@@ -6,8 +6,9 @@
 //! - [`sources`]: which of several sources of odometry counts.
 //!
 //! A further type of message belongs beside `cloud` and `poses` of [`sensors`]: a plain struct in
-//! [`lienav_io::messages`], a conversion in [`lienav_io::convert`] that takes a [`Extrinsics`](lienav_io::convert::Seat), and
-//! a word of [`FeaturesMessage`]. Where not every workspace has its package, that is a cargo feature.
+//! [`lienav_io::messages`], a conversion in [`lienav_io::convert`] that takes a
+//! [`Extrinsics`](lienav_io::convert::Seat), and a word of [`FeaturesMessage`]. Where not every workspace has its
+//! package, that is a cargo feature.
 
 mod message;
 mod sensors;

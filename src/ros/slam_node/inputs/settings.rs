@@ -63,7 +63,8 @@ words! {
 settings! {
     /// Where odometry comes from.
     pub struct OdometrySettings {
-        /// Type of the messages on odom: nav_msgs/Odometry (odometry), or geometry_msgs/TwistWithCovarianceStamped (twist).
+        /// Type of the messages on odom: nav_msgs/Odometry (odometry), or geometry_msgs/TwistWithCovarianceStamped
+        /// (twist).
         message: OdometryMessage = OdometryMessage::Odometry, one_of OdometryMessage::WORDS;
         /// Names of further sources, the best first: one is used while odom and those before it are silent.
         ///
@@ -96,7 +97,8 @@ settings! {
         message: FeaturesMessage = FeaturesMessage::Cloud, one_of FeaturesMessage::WORDS;
         /// How a feature is measured if the fields of the cloud allow more than one kind.
         kind: MeasurementKind = MeasurementKind::RangeBearing, one_of MeasurementKind::WORDS;
-        /// Position of the sensor in the base frame, forward, m; taken from /tf_static if no part of the place is given.
+        /// Position of the sensor in the base frame, forward, m; taken from /tf_static if no part of the place is
+        /// given.
         x_m: f64 = 0.0, within -100.0..=100.0, unit "m";
         /// Position of the sensor in the base frame, left, m.
         y_m: f64 = 0.0, within -100.0..=100.0, unit "m";

@@ -145,8 +145,8 @@ impl Tags {
         (clouds, refusals)
     }
 
-    /// A sentence, once, where `/tf` has had frames for [`PATIENCE`] and none fits a pattern. `own` are the frames of the
-    /// robot itself.
+    /// A sentence, once, where `/tf` has had frames for [`PATIENCE`] and none fits a pattern. `own` are the frames of
+    /// the robot itself.
     pub fn misses(&mut self, now: Instant, own: &[&str], patterns: &[String]) -> Option<String> {
         let Unmatched { since, seen, is_matched, is_said } = &mut self.unmatched;
         let since = *since.get_or_insert(now);

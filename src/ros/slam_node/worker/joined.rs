@@ -24,7 +24,7 @@ impl Worker {
         let reinitialized = self.slam.reinitialized_landmarks();
         let invalid = DropReason::InvalidCovariance;
         let reinitialized = self.slam.counts().get(invalid);
-        // One step at a time: which reading is of which source, and what became of it.
+        // One step at a time: which measurement is of which source, and what became of it.
         self.slam.keep_trace();
         let step = self.slam.poll();
         if self.slam.counts().get(invalid) > reinitialized {

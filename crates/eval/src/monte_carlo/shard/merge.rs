@@ -104,8 +104,8 @@ fn listed(numbers: &[usize]) -> String {
     shown.join(", ") + &rest
 }
 
-/// Adds up the shards of an experiment: what [`Experiment::run`] gives on one machine, to the last bit. No more than one
-/// run is in memory at a time.
+/// Adds up the shards of an experiment: what [`Experiment::run`] gives on one machine, to the last bit. No more than
+/// one run is in memory at a time.
 ///
 /// # Errors
 /// A file that is damaged or of another experiment; a shard that is missing, unfinished or there twice.

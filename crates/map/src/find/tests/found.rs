@@ -12,7 +12,7 @@ struct Outcome {
     /// When it was found first, s, and whether that was right.
     found: Option<(f64, bool)>,
     last: Verdict,
-    /// Of a cloud: on average, and the longest, s.
+    /// Of a scan: on average, and the longest, s.
     mean_s: f64,
     worst_s: f64,
     in_view: f64,

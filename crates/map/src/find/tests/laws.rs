@@ -1,4 +1,4 @@
-//! What must hold whatever the map: the answer moves with the map, and does not depend on the order of readings.
+//! What must hold whatever the map: the answer moves with the map, and does not depend on the order of measurements.
 
 use super::scene::{Robot, SENSING, Sensing, is_right, random_map};
 use crate::find::{Candidate, Displacement, Finder, FinderConfig, Sighting, Verdict};
@@ -12,7 +12,7 @@ use rand_chacha::ChaCha8Rng;
 
 type Drive = Vec<(Displacement, Vec<Sighting>, Se2)>;
 
-/// So many clouds, with the true pose at each.
+/// So many scans, with the true pose at each.
 fn drive(map: &LandmarkMap, sensing: Sensing, scans: usize, seed: u64) -> Drive {
     let mut robot = Robot::new(map, sensing, seed);
     robot.pose.p = Vector2::new(12.0, 12.0);
@@ -24,7 +24,7 @@ fn drive(map: &LandmarkMap, sensing: Sensing, scans: usize, seed: u64) -> Drive 
         .collect()
 }
 
-/// The verdict at each cloud.
+/// The verdict at each scan.
 fn verdicts(map: &LandmarkMap, config: FinderConfig, drive: &Drive) -> Vec<Verdict> {
     let mut finder = Finder::new(map, config).unwrap();
     drive.iter().map(|(step, scan, _)| finder.observe(step, scan)).collect()

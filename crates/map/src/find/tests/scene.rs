@@ -49,7 +49,7 @@ pub struct Sensing {
     pub range_std_m: f64,
     pub bearing_std_rad: f64,
     pub detection: f64,
-    /// False readings for each true one.
+    /// False measurements for each true one.
     pub clutter: f64,
     pub velocity_std: Vector3<f64>,
     pub with_ids: bool,
@@ -104,7 +104,7 @@ impl Robot {
         Self { pose, lane: None, yaw_rate: 0.0, landmarks, low, high, sensing, rng }
     }
 
-    /// The motion to the next cloud as odometry has it, and the cloud.
+    /// The motion to the next scan as odometry has it, and the scan.
     pub fn step(&mut self) -> (Displacement, Vec<Sighting>) {
         let dt = 1.0 / self.sensing.rate_hz;
         let margin = (self.high - self.low).min().min(4.0) * 0.25;

@@ -1,5 +1,5 @@
 //! What the calibration parameters add to each operation on the covariance: their rows come right after the pose, and
-//! where pose and features are transformed, their columns are so from one side only.
+//! where pose and landmarks are transformed, their columns are so from one side only.
 
 use crate::ekf::covariance::{Covariance, POSE};
 use nalgebra::{Matrix2, Matrix2x3, Matrix3, Vector2, Vector3};
@@ -45,7 +45,7 @@ impl Covariance {
         Vector3::from_fn(|i, _| self.get(Self::calibration_row(k), i))
     }
 
-    /// Covariance of feature `i` with parameter `k`.
+    /// Covariance of landmark `i` with parameter `k`.
     pub fn landmark_calibration(&self, i: usize, k: usize) -> Vector2<f64> {
         let (row, column) = (self.row_of(i), Self::calibration_row(k));
         Vector2::new(self.get(row, column), self.get(row + 1, column))
@@ -57,7 +57,7 @@ impl Covariance {
         self.set(row + 1, column, value.y);
     }
 
-    /// P_Nk ← T_N P_Nk, P_ik ← T_i P_ik for as many features as there are matrices.
+    /// P_Nk ← T_N P_Nk, P_ik ← T_i P_ik for as many landmarks as there are matrices.
     pub(super) fn transport_calibration(&mut self, pose: &Matrix3<f64>, landmarks: &[Matrix2<f64>]) {
         for k in 0..self.calibration {
             let moved = pose * self.pose_calibration(k);
@@ -69,12 +69,12 @@ impl Covariance {
         }
     }
 
-    /// P_ik ← A P_ik for every feature.
+    /// P_ik ← A P_ik for every landmark.
     pub(super) fn turn_calibration(&mut self, a: &Matrix2<f64>) {
         self.change_calibration(a, |_| Matrix2x3::zeros());
     }
 
-    /// P_ik ← B P_ik + C_i P_Nk for every feature.
+    /// P_ik ← B P_ik + C_i P_Nk for every landmark.
     pub(super) fn change_calibration(&mut self, b: &Matrix2<f64>, from_pose: impl Fn(usize) -> Matrix2x3<f64>) {
         for k in 0..self.calibration {
             let pose = self.pose_calibration(k);
@@ -85,7 +85,7 @@ impl Covariance {
         }
     }
 
-    /// P_ik = C P_Nk for a new feature.
+    /// P_ik = C P_Nk for a new landmark.
     pub(super) fn append_calibration(&mut self, i: usize, from_pose: &Matrix2x3<f64>) {
         for k in 0..self.calibration {
             let cross = from_pose * self.pose_calibration(k);
@@ -93,7 +93,7 @@ impl Covariance {
         }
     }
 
-    /// Feature `i` turns out to depend on parameters as well: x_i ← x_i + Σ c_k·(parameter k), c as (k, c_k).
+    /// Landmark `i` turns out to depend on parameters as well: x_i ← x_i + Σ c_k·(parameter k), c as (k, c_k).
     pub fn add_to_landmark(&mut self, i: usize, from_calibration: impl Iterator<Item = (usize, Vector2<f64>)>) {
         let own = self.row_of(i);
         for (k, c) in from_calibration {
@@ -162,7 +162,7 @@ impl Covariance {
         }
     }
 
-    /// Feature `i` has this covariance with two rows of the calibration.
+    /// Landmark `i` has this covariance with two rows of the calibration.
     pub fn set_landmark_rows(&mut self, i: usize, rows: usize, block: &Matrix2<f64>) {
         for c in 0..2 {
             self.set_landmark_calibration(i, rows + c - POSE, &block.column(c).into_owned());

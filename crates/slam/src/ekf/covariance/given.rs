@@ -1,11 +1,11 @@
-//! A feature that depends on others.
+//! A landmark that depends on others.
 
 use crate::ekf::covariance::{Covariance, POSE};
 use nalgebra::{Matrix2, Matrix2x3};
 
 impl Covariance {
-    /// Appends a feature x = C·pose + Σ A_i x_i + e with Cov(e) = `own`, e independent of everything; `sources` are i and
-    /// A_i.
+    /// Appends a landmark x = C·pose + Σ A_i x_i + e with Cov(e) = `own`, e independent of everything; `sources` are i
+    /// and A_i.
     pub fn append_given(&mut self, sources: &[(usize, Matrix2<f64>)], from_pose: &Matrix2x3<f64>, own: &Matrix2<f64>) {
         let (new, before) = (self.landmarks, self.dim());
         self.append(&Matrix2x3::zeros(), own);

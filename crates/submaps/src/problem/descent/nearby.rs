@@ -5,8 +5,8 @@ use nalgebra::{Matrix2, Vector2};
 
 impl Solution {
     /// The covariances of each landmark with those nearest to it, so many at most, of those that the factor knows: that
-    /// were seen from the same part, or from parts beside each other. Calls `visit` with the numbers of the two and the
-    /// covariance of their places in the map, m².
+    /// were seen from the same submap, or from submaps beside each other. Calls `visit` with the numbers of the two and
+    /// the covariance of their places in the map, m².
     pub fn for_each_near_pair(&self, count: usize, mut visit: impl FnMut(usize, usize, Matrix2<f64>)) {
         let turns = turns(&self.homes, &self.bases);
         let number_of = |unknown: usize| (unknown % 2 == 1).then_some(unknown / 2);
