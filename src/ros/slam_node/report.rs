@@ -102,7 +102,7 @@ pub struct Report {
     /// How often the gate was opened because it had starved the filter.
     pub gate_openings: u64,
     /// Clouds that were taken in by going back.
-    pub late_clouds: u64,
+    pub late_scans: u64,
     /// How often clouds were taken in again, with the noise that they had taught.
     pub refilters: u64,
     /// Landmarks that were not where the map had them, and began anew.
@@ -346,10 +346,10 @@ pub fn status(name: &str, before: &Report, now: &Report, others: impl FnOnce(&mu
     values.say("observations.rejected", now.measurements_rejected);
     values.say("map.features", now.map_features);
     if let Some(parts) = &now.parts {
-        values.say("map.parts", parts.parts);
+        values.say("map.parts", parts.submaps);
         values.say("map.parts.kept", parts.kept);
-        values.say("map.parts.joined", parts.solved_parts);
-        values.say("map.parts.age_clouds", parts.age_clouds);
+        values.say("map.parts.joined", parts.solved_submaps);
+        values.say("map.parts.age_scans", parts.age_clouds);
         values.say("map.parts.failed", parts.failed);
         values.say("map.parts.moved", parts.moved);
     }
@@ -357,8 +357,8 @@ pub fn status(name: &str, before: &Report, now: &Report, others: impl FnOnce(&mu
         values.say("map.begun_anew", now.reinitialized);
     }
     values.say("map.saves", now.map_saves);
-    let AssociationTally { clouds, confirmed, dropped, merged, loops, searched, taken_back, slips } = now.association;
-    if clouds > 0 {
+    let AssociationTally { scans, confirmed, dropped, merged, loops, searched, taken_back, slips } = now.association;
+    if scans > 0 {
         let counts = [confirmed, dropped, merged, loops, searched, taken_back, slips];
         let words = ["confirmed", "dropped", "merged", "loops", "searched", "taken_back", "slips"];
         for (word, count) in words.into_iter().zip(counts) {
@@ -370,8 +370,8 @@ pub fn status(name: &str, before: &Report, now: &Report, others: impl FnOnce(&mu
         values.say("search.best", format_args!("{:.6}", search.best));
         values.say("search.elsewhere", format_args!("{:.6}", search.elsewhere));
     }
-    if now.late_clouds > 0 {
-        values.say("features.late", now.late_clouds);
+    if now.late_scans > 0 {
+        values.say("features.late", now.late_scans);
     }
     if now.refilters > 0 {
         values.say("noise.second_looks", now.refilters);

@@ -140,7 +140,7 @@ impl Tally {
             nis: self.nis,
             dropped: report::all_dropped(&self.dropped, slam.counts(), load),
             gate_openings: slam.gate_openings(),
-            late_clouds: slam.late_clouds(),
+            late_scans: slam.late_scans(),
             refilters: slam.refilters(),
             reinitialized: slam.reinitialized_landmarks(),
             hypotheses: slam.hypotheses(),

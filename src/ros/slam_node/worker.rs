@@ -519,10 +519,10 @@ impl Worker {
 
 /// What a step did, for those who want to know why.
 fn describe(step: &Step) -> String {
-    let Step { estimate, nis, dof, accepted, added, rejected, features } = step;
+    let Step { estimate, nis, dof, accepted, added, rejected, landmarks } = step;
     let stds: [f64; 3] = std::array::from_fn(|k| estimate.covariance[(k, k)].max(0.0).sqrt());
     format!(
-        "cloud of {}: {accepted} used (NIS {nis:.1} of {dof}), {added} new, {rejected} left out, {features} in the map; \
+        "cloud of {}: {accepted} used (NIS {nis:.1} of {dof}), {added} new, {rejected} left out, {landmarks} in the map; \
          standard deviations {:.3} m, {:.3} m, {:.4} rad",
         estimate.stamp, stds[0], stds[1], stds[2]
     )

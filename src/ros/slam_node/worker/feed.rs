@@ -87,7 +87,7 @@ impl Worker {
             Err(refusal) => return self.refuse_on(topic, &refusal),
         };
         match &seen.placed {
-            Some(Placed::Told(said)) => self.log.info(said),
+            Some(Placed::Stated(said)) => self.log.info(said),
             Some(Placed::Assumed(said)) => self.log.warn(said),
             None => {}
         }
@@ -163,10 +163,10 @@ impl Worker {
         topic: Topic,
     ) -> bool {
         self.statements.stamped(self.inputs.name(topic), stamp, received);
-        let late_clouds = self.slam.late_clouds();
+        let late_scans = self.slam.late_scans();
         let at = stamp + -self.delay_s(kind);
         match self.slam.features(stamp, kind, measurements) {
-            Ok(()) if self.slam.late_clouds() > late_clouds => {
+            Ok(()) if self.slam.late_scans() > late_scans => {
                 self.tally.cloud_was_late();
                 self.health.taken(topic, at, kind);
                 true
