@@ -349,7 +349,7 @@ pub fn status(name: &str, before: &Report, now: &Report, others: impl FnOnce(&mu
         values.say("map.parts", parts.submaps);
         values.say("map.parts.kept", parts.kept);
         values.say("map.parts.joined", parts.solved_submaps);
-        values.say("map.parts.age_scans", parts.age_clouds);
+        values.say("map.parts.age_clouds", parts.age_scans);
         values.say("map.parts.failed", parts.failed);
         values.say("map.parts.moved", parts.moved);
     }

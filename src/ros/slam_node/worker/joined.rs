@@ -21,7 +21,7 @@ pub fn filter_of(config: Config) -> Result<(Slam, Option<Submaps>), ConfigError>
 impl Worker {
     /// The next cloud, processed: its pose is in the map.
     pub(super) fn polled(&mut self) -> Option<Step> {
-        let reinitialized = self.slam.reinitialized_landmarks();
+        let landmarks_before = self.slam.reinitialized_landmarks();
         let invalid = DropReason::InvalidCovariance;
         let reinitialized = self.slam.counts().get(invalid);
         // One step at a time: which measurement is of which source, and what became of it.
@@ -33,7 +33,7 @@ impl Worker {
         let step = step?;
         let traced = self.slam.trace().map_or(&[][..], |trace| &trace.steps);
         self.health.processed(&step, traced);
-        let count = self.slam.reinitialized_landmarks() - reinitialized;
+        let count = self.slam.reinitialized_landmarks() - landmarks_before;
         if count > 0 {
             self.log.warn_of("begun_anew", || {
                 format!("{count} landmarks are not where the map has them any more, and begin anew where they are seen")
