@@ -1,6 +1,8 @@
 //! The command line as a user meets it: exit codes, one-line errors, reports, files.
 
+mod kills;
 mod maps;
+mod shards;
 
 use assert_cmd::Command;
 use serde_json::Value;

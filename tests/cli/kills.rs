@@ -1,6 +1,6 @@
 //! Commands that are killed at any instant leave what was there before, or what they were to make, as a whole.
 //!
-//! A short form; `LIENAV_KILLS=500 cargo test --release --no-default-features --test kills` is a long one.
+//! A short form; `LIENAV_KILLS=500 cargo test --release --no-default-features --test cli kills` is a long one.
 
 use lienav_io::map_file::MapFile;
 use lienav_slam::{LandmarkMap, MapLandmark};
