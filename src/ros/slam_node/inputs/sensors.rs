@@ -251,7 +251,8 @@ mod tests {
 
     fn cloud(frame: &str) -> FeaturesOf {
         let raw_measurements = vec![Measurement::new(Some(3), [4.0, 0.1])];
-        let features = Scan { stamp: Stamp::default(), kind: MeasurementKind::RangeBearing, measurements: raw_measurements };
+        let features =
+            Scan { stamp: Stamp::default(), kind: MeasurementKind::RangeBearing, measurements: raw_measurements };
         FeaturesOf::Cloud(Box::new(features_message(&features, frame)))
     }
 

@@ -5,6 +5,8 @@
 //! not count, nor do tests (`tests/`, `tests.rs`, `*_tests.rs`, `#[cfg(test)] mod …`) and `lib.rs`, which re-exports
 //! everything.
 
+mod words;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::fs;
