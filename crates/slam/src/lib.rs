@@ -11,7 +11,7 @@
 //! A robot drives 1 m towards a post. Its wheels slip, so that odometry reports 1.1 m:
 //!
 //! ```
-//! use lienav_slam::{Config, FeatureKind, Measurement, Odometry, Slam, Stamp};
+//! use lienav_slam::{Config, MeasurementKind, Measurement, Odometry, Slam, Stamp};
 //! use nalgebra::Vector2;
 //!
 //! let mut config = Config::default();
@@ -21,7 +21,7 @@
 //!     let stamp = Stamp::from_secs(0.1 * f64::from(k));
 //!     slam.odometry(&Odometry { stamp, velocity: Vector2::new(1.1, 0.0), yaw_rate: 0.0, covariance: None })?;
 //!     let post = Measurement::new(Some(7), [5.0 - 0.1 * f64::from(k), 0.0]);
-//!     slam.landmarks(stamp, FeatureKind::RangeBearing, &[post])?;
+//!     slam.features(stamp, MeasurementKind::RangeBearing, &[post])?;
 //!     while let Some(step) = slam.poll() {
 //!         println!("{} {:?}", step.estimate.stamp, step.estimate.pose);
 //!     }
@@ -123,7 +123,7 @@
 //! a filter:
 //!
 //! ```
-//! use lienav_slam::{Config, Discretization, Errors, FeatureKind, Filter, NoiseAt, StereoModel};
+//! use lienav_slam::{Config, Discretization, Errors, MeasurementKind, Filter, NoiseAt, StereoModel};
 //! use lienav_slam::{RangeBearing, Se2, Sensor, Slam};
 //!
 //! let errors = Errors::Robot { discretization: Discretization::Exponential };
@@ -131,7 +131,7 @@
 //! let mut slam = Slam::with_filter(reduced, Config::default())?;
 //! let lidar = RangeBearing { range_std_m: 0.03, bearing_std_rad: 0.01, min_range_m: 0.1, max_range_m: 25.0, ..RangeBearing::default() };
 //! let kind = slam.add_sensor(Sensor::of_landmarks(lidar, Se2::new(0.2, 0.0, 0.0)))?;
-//! assert_eq!((kind, *slam.filter()), (FeatureKind::Added(0), Filter::named("reduced")?));
+//! assert_eq!((kind, *slam.filter()), (MeasurementKind::Added(0), Filter::named("reduced")?));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!

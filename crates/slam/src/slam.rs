@@ -4,6 +4,7 @@ mod again;
 mod aside;
 mod check;
 mod dead_reckoning;
+mod fields;
 mod finder;
 mod gaussian_sum;
 mod given_pose;
@@ -30,34 +31,22 @@ mod trace;
 mod undo_loop;
 
 use crate::AssociationTally;
-use crate::bound::Bound;
 use crate::calibration::{CalibrationEstimate, CalibrationParameter, MOTION};
 use crate::checked::CheckedMeasurement;
 use crate::config::{Config, ConfigError, SPECS};
-use crate::early::EarlyGate;
 use crate::ekf::validity::valid_covariance;
 use crate::estimator::Estimator;
 use crate::filter::{CompositionError, Filter};
-use crate::gaussian_sum::GaussianSum;
-use crate::global_localization::GlobalLocalization;
-use crate::history::odometry_faults::OdometryFaults;
-use crate::history::refilter::Refilter;
-use crate::history::rollback::Rollback;
-use crate::history::undo_loop::UndoLoop;
-use crate::inbox::Inbox;
+use crate::history::History;
 use crate::input::{Imu, MAX_POINTS, Measurement, MeasurementKind, Odometry, TooManySensors};
-use crate::lookahead::LookAhead;
 use crate::motion::Increment;
 use crate::noise::LearnedNoise;
 use crate::output::{Counts, DropReason, Landmark, PoseEstimate};
-use crate::sensor::{Sensor, SensorSet};
-use crate::slam::finder::SearchInParts;
+use crate::sensor::Sensor;
+use crate::slam::fields::{Instant, Intake, Motion, Search, Tally};
 use crate::slam::last_valid::Validity;
 use crate::slam::lost::Recovery;
-use crate::spikes::SpikeGate;
-use crate::steady::SteadyTwist;
 use crate::trace::Trace;
-use lienav_base::clock::{CONFIRMATIONS, ClockGuard};
 use lienav_base::settings::check_change;
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
@@ -80,7 +69,7 @@ const OTHER_MAP: &str = "with parameter 'map.local_features', map.mode does not 
 /// input gives the same estimates to the last bit.
 ///
 /// ```
-/// use lienav_slam::{Config, FeatureKind, Measurement, Odometry, Slam, Stamp};
+/// use lienav_slam::{Config, MeasurementKind, Measurement, Odometry, Slam, Stamp};
 /// use nalgebra::Vector2;
 ///
 /// let mut slam = Slam::new(Config::default())?;
@@ -89,7 +78,7 @@ const OTHER_MAP: &str = "with parameter 'map.local_features', map.mode does not 
 ///     slam.odometry(&Odometry { stamp, velocity: Vector2::new(1.0, 0.0), yaw_rate: 0.0, covariance: None })?;
 ///     let range = 5.0 - stamp.secs();
 ///     let seen = Measurement::new(Some(7), [range, 0.0]);
-///     slam.landmarks(stamp, FeatureKind::RangeBearing, &[seen])?;
+///     slam.features(stamp, MeasurementKind::RangeBearing, &[seen])?;
 ///     while let Some(step) = slam.poll() {
 ///         println!("{} {:?}", step.estimate.stamp, step.estimate.pose);
 ///     }
@@ -100,61 +89,20 @@ const OTHER_MAP: &str = "with parameter 'map.local_features', map.mode does not 
 pub struct Slam {
     config: Config,
     pub(super) estimator: Estimator,
-    inbox: Inbox,
-    bound: Bound,
-    counts: Counts,
-    /// The instant the state holds for; `None` before the first odometry.
-    time: Option<Stamp>,
-    /// Stamp of the last step.
-    last_step: Option<Stamp>,
-    /// Whose scans were in it.
-    last_sensors: SensorSet,
-    /// Which odometry belongs to the clock in force.
-    guard: ClockGuard,
-    /// Odometry of a clock that is not confirmed: used when it is.
-    held: Vec<Odometry>,
-    /// Odometry with a stamp ahead of its time.
-    early: EarlyGate,
-    /// Odometry that no platform could have driven.
-    spikes: SpikeGate,
-    /// Motion from the first odometry that waits to the newest.
-    waiting: LookAhead,
-    /// Motion from `time` to the newest odometry.
-    ahead: Increment,
-    /// Of the newest odometry.
-    newest_twist: Vector3<f64>,
-    /// Of the odometry the state was last moved with.
-    twist: Vector3<f64>,
-    /// The same as far as it is not noise.
-    steady: SteadyTwist,
-    /// Landmarks that were not where the map had them.
-    reinitialized: u64,
-    time_jumps: u64,
-    enabled: bool,
-    /// While nobody knows where in the known map the robot is.
-    search: Option<Box<GlobalLocalization>>,
-    /// All poses that a sensor which measures few landmarks at a time allows in a known map.
-    gaussian_sum: Option<Box<GaussianSum>>,
-    /// The map that is searched in where one is made in parts, and what was found.
-    search_in_parts: SearchInParts,
-    /// Since when most measurements without identity are of nothing in the known map.
-    unmatched_since: Option<Stamp>,
-    /// Kept where somebody asks for it.
-    pub(super) trace: Option<Trace>,
-    /// For scans that come too late.
-    rollback: Rollback,
-    /// For scans that taught what the noise is.
-    refilter: Refilter,
-    /// Measurements of the pose in the map that the last step has brought, in a map in parts.
+    intake: Intake,
+    tally: Tally,
+    at: Instant,
+    odometry: Motion,
+    search: Search,
+    history: History,
+    /// Measurements of the pose in the map that the last step has brought, in a map in submaps.
     outside: Vec<CheckedMeasurement>,
-    /// For loops that turn out wrong.
-    undo_loop: UndoLoop,
-    /// Motions in doubt.
-    odometry_faults: OdometryFaults,
     /// For a prior that is too wide to associate by.
     recovery: Recovery,
     /// Whether the covariance is valid.
     validity: Validity,
+    /// Kept where a program asks for it.
+    pub(super) trace: Option<Trace>,
 }
 
 impl Slam {
@@ -186,45 +134,23 @@ impl Slam {
     pub fn of_submaps(filter: Filter, config: Config) -> Result<Self, ConfigError> {
         filter.check()?;
         config.check_ranges()?;
-        let mut inbox = Inbox::new(config.motion.hold);
-        inbox.keep_past(config.timing.rewind_s > 0.0);
         Ok(Self {
             estimator: Estimator::new(&config, filter),
-            inbox,
-            bound: Bound::default(),
+            intake: Intake::new(&config),
             config,
-            counts: Counts::default(),
-            time: None,
-            last_step: None,
-            last_sensors: SensorSet::default(),
-            guard: ClockGuard::default(),
-            held: Vec::with_capacity(CONFIRMATIONS),
-            early: EarlyGate::default(),
-            spikes: SpikeGate::default(),
-            waiting: LookAhead::default(),
-            ahead: Increment::none(),
-            newest_twist: Vector3::zeros(),
-            twist: Vector3::zeros(),
-            steady: SteadyTwist::default(),
-            reinitialized: 0,
-            time_jumps: 0,
-            enabled: true,
-            search: None,
-            gaussian_sum: None,
-            search_in_parts: SearchInParts::default(),
-            unmatched_since: None,
+            tally: Tally::default(),
+            at: Instant::default(),
+            odometry: Motion::default(),
+            search: Search::default(),
+            history: History::default(),
             outside: Vec::new(),
-            trace: None,
-            rollback: Rollback::default(),
-            refilter: Refilter::default(),
-            undo_loop: UndoLoop::default(),
-            odometry_faults: OdometryFaults::default(),
             recovery: Recovery::default(),
             validity: Validity::default(),
+            trace: None,
         })
     }
 
-    /// Adds a sensor. Its measurements are given to [`Slam::landmarks`] with the kind that this gives back.
+    /// Adds a sensor. Its measurements are given to [`Slam::features`] with the kind that this gives back.
     ///
     /// # Errors
     /// There are 253 sensors already.
@@ -247,7 +173,7 @@ impl Slam {
         }
         self.estimator.place_sensor(kind, mount, &self.config)?;
         self.stay_if_used(kind);
-        self.waiting.clear();
+        self.odometry.waiting.clear();
         self.look_ahead();
         self.forget_sum();
         self.search_again();
@@ -281,12 +207,12 @@ impl Slam {
             return Err(OTHER_MAP.to_owned());
         }
         self.estimator.reconfigure(&config);
-        self.waiting.clear();
+        self.odometry.waiting.clear();
         let concerns_search = config.map.mode != self.config.map.mode || config.sensor != self.config.sensor;
         self.config = config;
         self.forget_sum();
         self.stay();
-        self.inbox.keep_past(self.config.timing.rewind_s > 0.0);
+        self.intake.inbox.keep_past(self.config.timing.rewind_s > 0.0);
         if concerns_search {
             self.search_again();
         }
@@ -327,7 +253,7 @@ impl Slam {
 
     fn count(&mut self, outcome: Result<(), DropReason>) -> Result<(), DropReason> {
         if let Err(reason) = outcome {
-            self.counts.add(reason);
+            self.tally.counts.add(reason);
         }
         outcome
     }
@@ -342,14 +268,14 @@ impl Slam {
             return Err(DropReason::Absurd);
         }
         self.check_follower(imu.stamp)?;
-        if self.time.is_some_and(|time| imu.stamp <= time) {
+        if self.at.time.is_some_and(|time| imu.stamp <= time) {
             return Err(DropReason::TooLate);
         }
-        if self.inbox.imu_full() {
-            self.waiting.clear();
+        if self.intake.inbox.imu_full() {
+            self.odometry.waiting.clear();
         }
         self.waiting_changes_from(imu.stamp);
-        self.inbox.push_imu(Imu { tilt, ..*imu });
+        self.intake.inbox.push_imu(Imu { tilt, ..*imu });
         Ok(())
     }
 
@@ -367,37 +293,37 @@ impl Slam {
             return Err(DropReason::TooManyPoints);
         }
         self.check_follower(stamp)?;
-        let was_used = self.last_step == Some(stamp) && self.last_sensors.has(kind);
-        if was_used || self.inbox.has_scan(stamp, kind) {
+        let was_used = self.at.last_step == Some(stamp) && self.at.last_sensors.has(kind);
+        if was_used || self.intake.inbox.has_scan(stamp, kind) {
             return Err(DropReason::DuplicateStamp);
         }
-        if self.time.is_some_and(|time| stamp < time) {
+        if self.at.time.is_some_and(|time| stamp < time) {
             return self.take_late(stamp, kind, measurements);
         }
-        if self.inbox.scans_full() {
+        if self.intake.inbox.scans_full() {
             return Err(DropReason::BufferFull);
         }
-        if self.inbox.push_scan(stamp, kind, measurements, self.window_s()) {
-            self.counts.add(DropReason::FromTheFuture);
+        if self.intake.inbox.push_scan(stamp, kind, measurements, self.window_s()) {
+            self.tally.counts.add(DropReason::FromTheFuture);
         }
         Ok(())
     }
 
     fn check_enabled(&self) -> Result<(), DropReason> {
-        if self.enabled { Ok(()) } else { Err(DropReason::Disabled) }
+        if self.intake.enabled { Ok(()) } else { Err(DropReason::Disabled) }
     }
 
     /// Keeps pose and map; the next odometry starts the clock anew.
     fn forget_time(&mut self) {
         self.estimator.settle();
         self.stay();
-        self.inbox.clear();
-        self.waiting.clear();
-        self.early.clear();
-        self.spikes.clear();
+        self.intake.inbox.clear();
+        self.odometry.waiting.clear();
+        self.intake.early.clear();
+        self.intake.spikes.clear();
         self.trace = self.trace.take().map(|_| Trace::default());
-        (self.time, self.last_step) = (None, None);
-        (self.ahead, self.validity) = (Increment::none(), Validity::default());
+        (self.at.time, self.at.last_step) = (None, None);
+        (self.odometry.ahead, self.validity) = (Increment::none(), Validity::default());
         self.end_recovery();
         self.forget_sum();
         self.forget_search();
@@ -406,39 +332,39 @@ impl Slam {
     /// Tells the filter the current time, so that landmarks wait for missing odometry no longer than
     /// `timing.reorder_window_s`. Optional: without it, later input releases them.
     pub fn now(&mut self, stamp: Stamp) {
-        self.inbox.set_clock(stamp);
+        self.intake.inbox.set_clock(stamp);
     }
 
     /// The input has ended: landmarks that still wait for odometry are released.
     pub fn finish(&mut self) {
-        if let Some(held) = self.early.take_held() {
+        if let Some(held) = self.intake.early.take_held() {
             let outcome = self.use_odometry(&held);
             let _counted = self.count(outcome);
         }
-        self.inbox.end();
+        self.intake.inbox.end();
     }
 
     /// The segments that end at `stamp` or later are others than they were.
     fn waiting_changes_from(&mut self, stamp: Stamp) {
-        self.waiting.truncate(self.inbox.odometry_before(stamp).saturating_sub(1));
+        self.odometry.waiting.truncate(self.intake.inbox.odometry_before(stamp).saturating_sub(1));
     }
 
     /// Brings the motion from the state to the newest odometry up to date.
     fn look_ahead(&mut self) {
-        let (Some(time), Some(first)) = (self.time, self.inbox.first_odometry()) else {
-            self.ahead = Increment::none();
+        let (Some(time), Some(first)) = (self.at.time, self.intake.inbox.first_odometry()) else {
+            self.odometry.ahead = Increment::none();
             return;
         };
         let (estimator, config) = (&self.estimator, &self.config.motion);
         let calibration: [f64; MOTION] =
             std::array::from_fn(|k| estimator.state.calibration.get(CalibrationParameter::ALL[k]));
-        self.waiting.recalibrate(calibration);
-        while let Some(segment) = self.inbox.segment_after(self.waiting.len()) {
-            self.waiting.push(estimator.increment(&segment, config));
+        self.odometry.waiting.recalibrate(calibration);
+        while let Some(segment) = self.intake.inbox.segment_after(self.odometry.waiting.len()) {
+            self.odometry.waiting.push(estimator.increment(&segment, config));
         }
         let mut to_first = Increment::none();
-        self.inbox.walk(time, first, |s| to_first = estimator.increment(&s, config));
-        self.ahead = self.waiting.after(to_first);
+        self.intake.inbox.walk(time, first, |s| to_first = estimator.increment(&s, config));
+        self.odometry.ahead = self.odometry.waiting.after(to_first);
     }
 
     fn estimate(&self, stamp: Stamp, ahead: &Increment, twist: Vector3<f64>) -> PoseEstimate {
@@ -449,9 +375,12 @@ impl Slam {
     /// The pose at the newest odometry: the last step, carried on. `None` before the first odometry, while the robot is
     /// searched for, and where the covariance is invalid, until the next scan.
     pub fn predicted(&self) -> Option<PoseEstimate> {
-        let stamp = self.inbox.newest_odometry().max(self.time)?;
-        let predicted =
-            self.time.filter(|_| self.search.is_none()).map(|_| self.estimate(stamp, &self.ahead, self.newest_twist));
+        let stamp = self.intake.inbox.newest_odometry().max(self.at.time)?;
+        let predicted = self
+            .at
+            .time
+            .filter(|_| self.search.global.is_none())
+            .map(|_| self.estimate(stamp, &self.odometry.ahead, self.odometry.newest_twist));
         predicted.filter(|predicted| valid_covariance(&predicted.covariance).is_some())
     }
 
@@ -491,7 +420,7 @@ impl Slam {
 
     /// What was left out so far, by reason.
     pub fn counts(&self) -> &Counts {
-        &self.counts
+        &self.tally.counts
     }
 
     /// How often the robot was relocated because the gate had left out most measurements for longer than
@@ -503,11 +432,11 @@ impl Slam {
     /// How many landmarks were not where the map had them, while others were, and began anew: moved things, wrong
     /// associations. In a known map, [`Slam::lost_landmarks`]. One that goes with the robot counts again and again.
     pub fn reinitialized_landmarks(&self) -> u64 {
-        self.reinitialized
+        self.tally.reinitialized
     }
 
     /// How often time was set back.
     pub fn time_jumps(&self) -> u64 {
-        self.time_jumps
+        self.tally.time_jumps
     }
 }

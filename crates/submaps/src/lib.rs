@@ -9,7 +9,7 @@
 //!
 //! ```
 //! use lienav_submaps::{Submaps, Worker};
-//! use lienav_slam::{Config, FeatureKind, Filter, Measurement, Odometry, Slam, Stamp};
+//! use lienav_slam::{Config, MeasurementKind, Filter, Measurement, Odometry, Slam, Stamp};
 //! use nalgebra::Vector2;
 //!
 //! let mut config = Config::default();
@@ -22,7 +22,7 @@
 //!     let posts = (0..20_u32).map(|id| (id, Vector2::new(2.0 * f64::from(id) - x, 1.5)));
 //!     let seen = posts.filter(|(_, z)| z.norm() < 4.0);
 //!     let seen: Vec<_> = seen.map(|(id, z)| Measurement::new(Some(id), [z.norm(), z.y.atan2(z.x)])).collect();
-//!     slam.features(stamp, FeatureKind::RangeBearing, &seen)?;
+//!     slam.features(stamp, MeasurementKind::RangeBearing, &seen)?;
 //!     while let Some(step) = slam.poll() {
 //!         let step = submaps.join(&mut slam, step);
 //!         assert!((step.estimate.pose.p.x - x).abs() < 0.01);

@@ -11,3 +11,21 @@ pub mod odometry_faults;
 pub mod refilter;
 pub mod rollback;
 pub mod undo_loop;
+
+use odometry_faults::OdometryFaults;
+use refilter::Refilter;
+use rollback::Rollback;
+use undo_loop::UndoLoop;
+
+/// All of it.
+#[derive(Default)]
+pub struct History {
+    /// For scans that come too late.
+    pub rollback: Rollback,
+    /// For scans that taught what the noise is.
+    pub refilter: Refilter,
+    /// For loops that turn out wrong.
+    pub undo_loop: UndoLoop,
+    /// For motions that may not have been what odometry says.
+    pub odometry_faults: OdometryFaults,
+}

@@ -36,7 +36,7 @@ impl Slam {
         let turned_out = renamed.turned_out(&merged, |id| self.estimator.state.find(id).is_some());
         merged.extend(turned_out);
         self.estimator.set_merged(merged);
-        self.undo_loop.set_split(split);
+        self.history.undo_loop.set_split(split);
     }
 
     /// What a scan was taken for is kept with it, for who takes it in again.
@@ -45,7 +45,11 @@ impl Slam {
             return;
         }
         let measurements = self.estimator.measurements();
-        let kept = [self.refilter.last_scan(), self.undo_loop.last_scan(), self.odometry_faults.last_scan()];
+        let kept = [
+            self.history.refilter.last_scan(),
+            self.history.undo_loop.last_scan(),
+            self.history.odometry_faults.last_scan(),
+        ];
         for kept in kept.into_iter().flatten().filter(|kept| kept.place() == scan.place()) {
             kept.names.take(measurements);
         }

@@ -9,12 +9,12 @@ use crate::slam::Slam;
 impl Slam {
     /// Does something that leaves the filter where it is, and has what it tells of the last scan as it was.
     pub(super) fn aside(&mut self, work: impl FnOnce(&mut Self)) {
-        let mut measurements = std::mem::take(&mut self.odometry_faults.measurements);
+        let mut measurements = std::mem::take(&mut self.history.odometry_faults.measurements);
         self.estimator.exchange_measurements(&mut measurements);
         let (trace, outside) = (self.trace.take(), std::mem::take(&mut self.outside));
         work(self);
         self.estimator.exchange_measurements(&mut measurements);
-        self.odometry_faults.measurements = measurements;
+        self.history.odometry_faults.measurements = measurements;
         (self.trace, self.outside) = (trace, outside);
         self.commit();
         self.look_ahead();
@@ -22,10 +22,10 @@ impl Slam {
 
     /// Does something with the filter as it is at `point`, which is then where that has brought it.
     pub(super) fn on(&mut self, point: &mut Point, work: impl FnOnce(&mut Self)) {
-        let now = self.time.unwrap_or(point.time);
+        let now = self.at.time.unwrap_or(point.time);
         self.exchange(now, point);
         work(self);
-        let then = self.time.unwrap_or(now);
+        let then = self.at.time.unwrap_or(now);
         self.exchange(then, point);
     }
 
@@ -45,12 +45,12 @@ impl Slam {
 
     /// Takes a scan in again. Landmarks that it begins have the numbers that they had.
     pub(super) fn take_in(&mut self, scan: &QueuedScan) -> Processed {
-        let mut copy = self.inbox.copy(scan);
+        let mut copy = self.intake.inbox.copy(scan);
         // What is left out of it was counted when it was processed first.
-        let counted = (self.counts, self.reinitialized);
+        let counted = (self.tally.counts, self.tally.reinitialized);
         let step = self.process(&mut copy);
-        (self.counts, self.reinitialized) = counted;
-        self.inbox.recycle(copy);
+        (self.tally.counts, self.tally.reinitialized) = counted;
+        self.intake.inbox.recycle(copy);
         step
     }
 
@@ -60,8 +60,8 @@ impl Slam {
             && step.accepted + step.added + step.rejected > 0
             && !self.estimator.has_read_the_pose()
         {
-            self.estimator.landmark_evidence(&mut self.odometry_faults.scan_evidence);
-            evidence_tally.note(&self.odometry_faults.scan_evidence, (step.nis, step.dof));
+            self.estimator.landmark_evidence(&mut self.history.odometry_faults.scan_evidence);
+            evidence_tally.note(&self.history.odometry_faults.scan_evidence, (step.nis, step.dof));
         }
     }
 }

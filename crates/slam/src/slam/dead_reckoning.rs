@@ -32,16 +32,18 @@ impl Slam {
     pub fn motion_since(&self, stamp: Stamp) -> Increment {
         let mut motion = Increment::none();
         let (estimator, config) = (&self.estimator, &self.config.motion);
-        self.inbox.segments_since(stamp, |segment| motion = motion.then(&estimator.increment(&segment, config)));
+        self.intake.inbox.segments_since(stamp, |segment| motion = motion.then(&estimator.increment(&segment, config)));
         motion
     }
 
     /// What [`Slam::look_ahead`] must give, from nothing.
     #[cfg(test)]
     pub(crate) fn ahead_from_nothing(&self) -> Option<PoseEstimate> {
-        let (time, newest) = (self.time?, self.inbox.newest_odometry()?);
+        let (time, newest) = (self.at.time?, self.intake.inbox.newest_odometry()?);
         let mut ahead = Increment::none();
-        self.inbox.walk(time, newest, |s| ahead = ahead.then(&self.estimator.increment(&s, &self.config.motion)));
-        Some(self.estimate(newest.max(time), &ahead, self.newest_twist))
+        self.intake
+            .inbox
+            .walk(time, newest, |s| ahead = ahead.then(&self.estimator.increment(&s, &self.config.motion)));
+        Some(self.estimate(newest.max(time), &ahead, self.odometry.newest_twist))
     }
 }

@@ -34,32 +34,32 @@ impl Slam {
         if !self.uses_sum(scan) {
             return;
         }
-        if self.gaussian_sum.is_none() {
+        if self.search.gaussian_sum.is_none() {
             let config = Config { sensor: self.estimator.sensor(&self.config.sensor), ..self.config.clone() };
             let mut sum = GaussianSum::new(&self.map(), self.filter(), &config, self.estimator.added());
-            if self.search.is_none() {
+            if self.search.global.is_none() {
                 let (pose, covariance) = self.estimator.carried(self.estimator.pending());
                 sum.begin(&pose, &covariance);
             }
-            self.gaussian_sum = Some(Box::new(sum));
+            self.search.gaussian_sum = Some(Box::new(sum));
         }
-        if let Some(sum) = &mut self.gaussian_sum {
+        if let Some(sum) = &mut self.search.gaussian_sum {
             sum.observe(scan.stamp, scan.kind, &scan.measurements);
         }
     }
 
     /// Where the robot was found. `None` if it was not, `Some(None)` if the sum is not for this sensor or this map.
     pub(super) fn found_by_sum(&self) -> Option<Option<(Se2, Matrix3<f64>)>> {
-        self.gaussian_sum.as_ref().filter(|sum| sum.is_responsible()).map(|sum| sum.found())
+        self.search.gaussian_sum.as_ref().filter(|sum| sum.is_responsible()).map(|sum| sum.found())
     }
 
     /// Compares the estimate with the sum after a scan: where the sum has found the robot elsewhere, the filter goes on
     /// there, and where it has lost it, the robot is searched for.
     pub(super) fn check_by_sum(&mut self, scan: &QueuedScan) {
-        if self.search.is_some() || !self.uses_sum(scan) {
+        if self.search.global.is_some() || !self.uses_sum(scan) {
             return;
         }
-        let Some(sum) = self.gaussian_sum.as_ref().filter(|sum| sum.is_responsible()) else { return };
+        let Some(sum) = self.search.gaussian_sum.as_ref().filter(|sum| sum.is_responsible()) else { return };
         let (pose, covariance) = self.estimator.carried(&Increment::none());
         if sum.support(&pose, &covariance) >= SUPPORT {
             return;
@@ -69,14 +69,14 @@ impl Slam {
             self.stay();
             return;
         }
-        let sum = self.gaussian_sum.take();
+        let sum = self.search.gaussian_sum.take();
         // In a map without landmarks there is nothing to search in, and the filter goes on as it is.
         let _ = self.relocalize();
-        self.gaussian_sum = sum;
+        self.search.gaussian_sum = sum;
     }
 
     /// What the sum knows is of another map, of another sensor or of another time.
     pub(super) fn forget_sum(&mut self) {
-        self.gaussian_sum = None;
+        self.search.gaussian_sum = None;
     }
 }

@@ -18,20 +18,20 @@ impl Slam {
         let covariance = self.check_odometry(odometry)?;
         let stamp = odometry.stamp + self.config.motion.delay_s;
         let odometry = Odometry { stamp, covariance, ..*odometry };
-        match self.guard.judge(stamp, &self.limits()) {
+        match self.intake.guard.judge(stamp, &self.limits()) {
             Verdict::InForce => {}
-            Verdict::JumpedAhead => self.follow_jump_ahead(self.held.first().unwrap_or(&odometry).stamp),
+            Verdict::JumpedAhead => self.follow_jump_ahead(self.intake.held.first().unwrap_or(&odometry).stamp),
             Verdict::JumpedBack => self.follow_jump_back(),
             Verdict::Unconfirmed { run, is_ahead } => {
                 if run == 1 {
-                    self.held.clear();
+                    self.intake.held.clear();
                 }
-                self.held.push(odometry);
+                self.intake.held.push(odometry);
                 return Err(unconfirmed(is_ahead));
             }
             Verdict::Stray { is_ahead } => return Err(unconfirmed(is_ahead)),
             Verdict::SecondClock => {
-                self.held.clear();
+                self.intake.held.clear();
                 return Err(DropReason::SecondClock);
             }
         }
@@ -47,7 +47,7 @@ impl Slam {
 
     /// Scans and inertial samples have to be of the clock that the odometry has.
     pub(super) fn check_follower(&mut self, stamp: Stamp) -> Result<(), DropReason> {
-        match self.guard.judge_follower(stamp, &self.limits()) {
+        match self.intake.guard.judge_follower(stamp, &self.limits()) {
             Verdict::Stray { is_ahead } => Err(unconfirmed(is_ahead)),
             Verdict::SecondClock => Err(DropReason::SecondClock),
             _ => Ok(()),
@@ -57,37 +57,37 @@ impl Slam {
     /// Takes in odometry of the clock in force.
     fn queue_odometry(&mut self, odometry: &Odometry) -> Result<(), DropReason> {
         let stamp = odometry.stamp;
-        let Some(time) = self.time else {
-            self.early.judge(odometry, self.window_s());
-            self.spikes.judge(odometry, &self.config.motion);
+        let Some(time) = self.at.time else {
+            self.intake.early.judge(odometry, self.window_s());
+            self.intake.spikes.judge(odometry, &self.config.motion);
             self.start(odometry);
             return Ok(());
         };
-        if self.knows_odometry(stamp) || self.early.holds(stamp) {
+        if self.knows_odometry(stamp) || self.intake.early.holds(stamp) {
             return Err(DropReason::DuplicateStamp);
         }
         if stamp <= time {
             return Err(DropReason::TooLate);
         }
-        match self.early.judge(odometry, self.window_s()) {
+        match self.intake.early.judge(odometry, self.window_s()) {
             early::Verdict::Follows => {}
             early::Verdict::Early => return Ok(()),
             early::Verdict::Confirms(held) => {
                 let outcome = self.use_odometry(&held);
                 let _counted = self.count(outcome);
             }
-            early::Verdict::Contradicts => self.counts.add(DropReason::FromTheFuture),
+            early::Verdict::Contradicts => self.tally.counts.add(DropReason::FromTheFuture),
         }
         self.use_odometry(odometry)
     }
 
     /// Takes in odometry with a stamp that is confirmed.
     pub(super) fn use_odometry(&mut self, odometry: &Odometry) -> Result<(), DropReason> {
-        match self.spikes.judge(odometry, &self.config.motion) {
+        match self.intake.spikes.judge(odometry, &self.config.motion) {
             spikes::Verdict::Plausible => {}
             spikes::Verdict::Spike => return Err(DropReason::OdometrySpike),
             spikes::Verdict::Believed => {
-                while let Some(held) = self.spikes.take_held() {
+                while let Some(held) = self.intake.spikes.take_held() {
                     // It was counted when it was held back.
                     let _counted = self.insert_odometry(&held);
                 }
@@ -98,27 +98,27 @@ impl Slam {
 
     /// Whether odometry with this stamp waits, or is the newest.
     fn knows_odometry(&self, stamp: Stamp) -> bool {
-        self.inbox.newest_odometry() == Some(stamp) || self.inbox.has_odometry(stamp)
+        self.intake.inbox.newest_odometry() == Some(stamp) || self.intake.inbox.has_odometry(stamp)
     }
 
     /// Takes in odometry that is believed.
     fn insert_odometry(&mut self, odometry: &Odometry) -> Result<(), DropReason> {
         let stamp = odometry.stamp;
-        if self.time.is_some_and(|time| stamp <= time) {
+        if self.at.time.is_some_and(|time| stamp <= time) {
             return Err(DropReason::TooLate);
         }
         // Messages that were held back may have the stamp of one that was not.
         if self.knows_odometry(stamp) {
             return Err(DropReason::DuplicateStamp);
         }
-        if self.inbox.odometry_full() {
+        if self.intake.inbox.odometry_full() {
             return Err(DropReason::BufferFull);
         }
-        if self.inbox.newest_odometry().is_none_or(|newest| stamp > newest) {
-            self.newest_twist = odometry.twist();
+        if self.intake.inbox.newest_odometry().is_none_or(|newest| stamp > newest) {
+            self.odometry.newest_twist = odometry.twist();
         }
         self.waiting_changes_from(stamp);
-        self.inbox.push_odometry(*odometry);
+        self.intake.inbox.push_odometry(*odometry);
         self.commit();
         self.look_ahead();
         Ok(())
@@ -127,12 +127,12 @@ impl Slam {
     /// The first odometry starts the clock. What waits of other topics and is far from it is of another clock.
     fn start(&mut self, odometry: &Odometry) {
         let (stamp, limits) = (odometry.stamp, self.limits());
-        let foreign = self.inbox.drop_far(stamp - limits.jump_back_s, stamp + limits.near_s());
-        (0..foreign).for_each(|_| self.counts.add(DropReason::NotStarted));
-        self.inbox.start(*odometry);
-        self.time = Some(stamp);
+        let foreign = self.intake.inbox.drop_far(stamp - limits.jump_back_s, stamp + limits.near_s());
+        (0..foreign).for_each(|_| self.tally.counts.add(DropReason::NotStarted));
+        self.intake.inbox.start(*odometry);
+        self.at.time = Some(stamp);
         self.estimator.restart_clock(stamp);
-        self.newest_twist = odometry.twist();
+        self.odometry.newest_twist = odometry.twist();
     }
 
     /// Checks the numbers of a message, and returns its covariance, valid.
@@ -148,7 +148,7 @@ impl Slam {
     }
 
     fn follow_jump_back(&mut self) {
-        self.time_jumps += 1;
+        self.tally.time_jumps += 1;
         match self.config.timing.on_jump_back {
             TimeJump::Reset => self.start_again(),
             TimeJump::Rewind => self.forget_time(),
@@ -159,8 +159,8 @@ impl Slam {
     /// Goes on at `to` after a gap. Where the gap is longer than any that odometry could bridge, the clock was set:
     /// what is in the map counts as seen now, and before the first step nothing has happened yet.
     fn follow_jump_ahead(&mut self, to: Stamp) {
-        if self.inbox.newest_odometry().is_some_and(|newest| to.since(newest) > MAX_SEGMENT_S) {
-            if self.last_step.is_none() {
+        if self.intake.inbox.newest_odometry().is_some_and(|newest| to.since(newest) > MAX_SEGMENT_S) {
+            if self.at.last_step.is_none() {
                 self.forget_time();
             }
             self.estimator.restart_clock(to);
@@ -171,12 +171,12 @@ impl Slam {
 
     /// What was held back is confirmed. It is used, although it was counted when it was dropped.
     fn queue_held(&mut self) {
-        let mut held = std::mem::take(&mut self.held);
+        let mut held = std::mem::take(&mut self.intake.held);
         for odometry in held.drain(..) {
             let outcome = self.queue_odometry(&odometry);
             let _counted = self.count(outcome);
         }
-        self.held = held;
+        self.intake.held = held;
     }
 }
 

@@ -18,7 +18,7 @@ impl Slam {
         self.estimator.set_map(map);
         self.forget_sum();
         self.stay();
-        if self.search.is_some() {
+        if self.search.global.is_some() {
             self.search_again();
         } else {
             self.search_at_start();

@@ -14,6 +14,6 @@ impl Slam {
 
     /// The motions that end with the last step: for each duration about five in that time.
     pub fn motions(&self) -> impl Iterator<Item = Motion> + '_ {
-        self.last_step.into_iter().flat_map(|stamp| motions(&self.estimator.state, stamp))
+        self.at.last_step.into_iter().flat_map(|stamp| motions(&self.estimator.state, stamp))
     }
 }

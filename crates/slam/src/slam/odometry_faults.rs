@@ -57,10 +57,10 @@ impl Slam {
         map.mode == MapMode::Mapping
             && map.local_features == 0
             && timing.rewind_s == 0.0
-            && self.search.is_none()
+            && self.search.global.is_none()
             && self.estimator.state.landmarks.len() <= MOST_LANDMARKS
-            && self.inbox.past_messages() <= MOST_MESSAGES
-            && self.odometry_faults.scans.len() < MOST_SCANS
+            && self.intake.inbox.past_messages() <= MOST_MESSAGES
+            && self.history.odometry_faults.scans.len() < MOST_SCANS
             && !self.estimator.is_recorded()
     }
 
@@ -72,26 +72,26 @@ impl Slam {
         if !self.doubts() || scan.measurements.len() > MAX_MEASUREMENTS {
             return self.end_odometry_faults();
         }
-        let Some(time) = self.time.filter(|time| *time <= scan.stamp) else { return };
-        if self.odometry_faults.branch_points.is_empty() || self.odometry_faults.since >= EVERY {
-            if self.odometry_faults.branch_points.len() >= KEPT {
+        let Some(time) = self.at.time.filter(|time| *time <= scan.stamp) else { return };
+        if self.history.odometry_faults.branch_points.is_empty() || self.history.odometry_faults.since >= EVERY {
+            if self.history.odometry_faults.branch_points.len() >= KEPT {
                 self.forget_first_branch_point();
             }
-            self.inbox.keep_past(true);
-            let scans = self.odometry_faults.before + self.odometry_faults.scans.len() as u64;
-            let spare = self.odometry_faults.spare.pop();
+            self.intake.inbox.keep_past(true);
+            let scans = self.history.odometry_faults.before + self.history.odometry_faults.scans.len() as u64;
+            let spare = self.history.odometry_faults.spare.pop();
             let mut branch = self.branch_at(time, spare);
             self.estimator.begin(&mut branch.evidence_tally);
-            self.odometry_faults.branch_points.push_back(BranchPoint {
+            self.history.odometry_faults.branch_points.push_back(BranchPoint {
                 branch,
                 scans,
                 weighed: 0.0,
                 hypotheses: Vec::new(),
             });
-            self.odometry_faults.since = 0;
+            self.history.odometry_faults.since = 0;
         }
-        let copy = self.inbox.copy(scan);
-        self.odometry_faults.scans.push_back(copy);
+        let copy = self.intake.inbox.copy(scan);
+        self.history.odometry_faults.scans.push_back(copy);
     }
 
     /// Where the filter is, in the memory of a way that nobody goes any more. What is in the account is to be begun.
@@ -103,45 +103,46 @@ impl Slam {
     }
 
     fn forget_first_branch_point(&mut self) {
-        if let Some(BranchPoint { branch, hypotheses, .. }) = self.odometry_faults.branch_points.pop_front() {
-            self.odometry_faults.spare.push(branch);
-            self.odometry_faults.spare.extend(hypotheses.into_iter().map(|hypothesis| hypothesis.branch));
+        if let Some(BranchPoint { branch, hypotheses, .. }) = self.history.odometry_faults.branch_points.pop_front() {
+            self.history.odometry_faults.spare.push(branch);
+            self.history.odometry_faults.spare.extend(hypotheses.into_iter().map(|hypothesis| hypothesis.branch));
         }
-        let Some(first) = self.odometry_faults.branch_points.front().map(|branch_point| branch_point.scans) else {
+        let Some(first) = self.history.odometry_faults.branch_points.front().map(|branch_point| branch_point.scans)
+        else {
             return;
         };
-        while self.odometry_faults.before < first
-            && let Some(scan) = self.odometry_faults.scans.pop_front()
+        while self.history.odometry_faults.before < first
+            && let Some(scan) = self.history.odometry_faults.scans.pop_front()
         {
-            self.odometry_faults.before += 1;
-            self.inbox.recycle(scan);
+            self.history.odometry_faults.before += 1;
+            self.intake.inbox.recycle(scan);
         }
-        self.odometry_faults.merged.retain(|(count, _)| *count > first);
+        self.history.odometry_faults.merged.retain(|(count, _)| *count > first);
         self.forget_past_as_needed();
     }
 
     /// The robot has moved as odometry says.
     pub(super) fn end_odometry_faults(&mut self) {
-        if !self.odometry_faults.branch_points.is_empty() {
-            self.odometry_faults.branch_points.clear();
-            self.odometry_faults.spare.clear();
-            self.odometry_faults.before += self.odometry_faults.scans.len() as u64;
-            self.odometry_faults.scans.drain(..).for_each(|scan| self.inbox.recycle(scan));
-            self.odometry_faults.merged.clear();
+        if !self.history.odometry_faults.branch_points.is_empty() {
+            self.history.odometry_faults.branch_points.clear();
+            self.history.odometry_faults.spare.clear();
+            self.history.odometry_faults.before += self.history.odometry_faults.scans.len() as u64;
+            self.history.odometry_faults.scans.drain(..).for_each(|scan| self.intake.inbox.recycle(scan));
+            self.history.odometry_faults.merged.clear();
             self.keep_past_as_needed();
         }
     }
 
     /// What the last scan makes of the landmarks, for who weighs it.
     pub(super) fn note_scan_evidence(&mut self, step: &Processed) {
-        self.odometry_faults.has_scan_evidence = false;
+        self.history.odometry_faults.has_scan_evidence = false;
         let Ok(Some(step)) = step else { return };
         let has_read = step.accepted + step.added + step.rejected > 0 && !self.estimator.has_read_the_pose();
-        let is_weighed = !self.odometry_faults.branch_points.is_empty() || self.refilter.has_tally();
+        let is_weighed = !self.history.odometry_faults.branch_points.is_empty() || self.history.refilter.has_tally();
         if has_read && is_weighed && !self.estimator.memory().is_idle() {
-            self.odometry_faults.has_scan_evidence = true;
-            self.estimator.landmark_evidence(&mut self.odometry_faults.scan_evidence);
-            self.refilter.note(&self.odometry_faults.scan_evidence, (step.nis, step.dof));
+            self.history.odometry_faults.has_scan_evidence = true;
+            self.estimator.landmark_evidence(&mut self.history.odometry_faults.scan_evidence);
+            self.history.refilter.note(&self.history.odometry_faults.scan_evidence, (step.nis, step.dof));
         }
     }
 
@@ -149,18 +150,18 @@ impl Slam {
     /// out to have slipped.
     pub(super) fn test_odometry_faults(&mut self, step: Option<&Step>) -> Option<Processed> {
         let step = step?;
-        if self.odometry_faults.branch_points.is_empty() {
+        if self.history.odometry_faults.branch_points.is_empty() {
             return None;
         }
-        let count = self.odometry_faults.before + self.odometry_faults.scans.len() as u64;
+        let count = self.history.odometry_faults.before + self.history.odometry_faults.scans.len() as u64;
         // Of scans that are kept only: they are undone with them.
-        self.odometry_faults.merged.extend(self.estimator.merged().iter().map(|pair| (count, *pair)));
-        if !self.odometry_faults.has_scan_evidence {
+        self.history.odometry_faults.merged.extend(self.estimator.merged().iter().map(|pair| (count, *pair)));
+        if !self.history.odometry_faults.has_scan_evidence {
             return None;
         }
-        self.odometry_faults.since += 1;
-        for branch_point in &mut self.odometry_faults.branch_points {
-            branch_point.branch.evidence_tally.note(&self.odometry_faults.scan_evidence, (step.nis, step.dof));
+        self.history.odometry_faults.since += 1;
+        for branch_point in &mut self.history.odometry_faults.branch_points {
+            branch_point.branch.evidence_tally.note(&self.history.odometry_faults.scan_evidence, (step.nis, step.dof));
         }
         self.follow_hypotheses();
         let believed = |branch_point: &BranchPoint| {
@@ -172,17 +173,18 @@ impl Slam {
                 .max_by(|a, b| a.0.total_cmp(&b.0))
         };
         let likeliest = self
+            .history
             .odometry_faults
             .branch_points
             .iter()
             .enumerate()
             .filter_map(|(k, branch_point)| Some((k, believed(branch_point)?)));
         if let Some((k, (_, slip))) = likeliest.max_by(|a, b| a.1.0.total_cmp(&b.1.0))
-            && self.odometry_faults.is_undisputed(k, slip)
+            && self.history.odometry_faults.is_undisputed(k, slip)
         {
             return self.take_slip(k, slip);
         }
-        if let Some(k) = self.odometry_faults.next_branch_point() {
+        if let Some(k) = self.history.odometry_faults.next_branch_point() {
             self.start_hypotheses(k);
         }
         None
@@ -190,12 +192,14 @@ impl Slam {
 
     /// Takes the last scan in as if the robot had slipped, where that is followed.
     fn follow_hypotheses(&mut self) {
-        if self.odometry_faults.branch_points.iter().all(|branch_point| branch_point.hypotheses.is_empty()) {
+        if self.history.odometry_faults.branch_points.iter().all(|branch_point| branch_point.hypotheses.is_empty()) {
             return;
         }
-        let Some(scan) = self.odometry_faults.scans.pop_back() else { return };
-        let (mut branch_points, mut spare) =
-            (std::mem::take(&mut self.odometry_faults.branch_points), std::mem::take(&mut self.odometry_faults.spare));
+        let Some(scan) = self.history.odometry_faults.scans.pop_back() else { return };
+        let (mut branch_points, mut spare) = (
+            std::mem::take(&mut self.history.odometry_faults.branch_points),
+            std::mem::take(&mut self.history.odometry_faults.spare),
+        );
         let known = SETTLED.1 * self.estimator.state.pose_covariance()[(2, 2)];
         self.aside(|slam| {
             for BranchPoint { branch: own, hypotheses, .. } in &mut branch_points {
@@ -216,19 +220,21 @@ impl Slam {
                 spare.extend(given_up.map(|hypothesis| hypothesis.branch));
             }
         });
-        self.odometry_faults.scans.push_back(scan);
-        (self.odometry_faults.branch_points, self.odometry_faults.spare) = (branch_points, spare);
+        self.history.odometry_faults.scans.push_back(scan);
+        (self.history.odometry_faults.branch_points, self.history.odometry_faults.spare) = (branch_points, spare);
     }
 
     /// Follows what the filter would be if the robot had slipped at the time of this branch point, for each of
     /// [`TURNS`].
     fn start_hypotheses(&mut self, k: usize) {
-        let (mut branch_points, mut spare) =
-            (std::mem::take(&mut self.odometry_faults.branch_points), std::mem::take(&mut self.odometry_faults.spare));
-        let scans = std::mem::take(&mut self.odometry_faults.scans);
+        let (mut branch_points, mut spare) = (
+            std::mem::take(&mut self.history.odometry_faults.branch_points),
+            std::mem::take(&mut self.history.odometry_faults.spare),
+        );
+        let scans = std::mem::take(&mut self.history.odometry_faults.scans);
         let BranchPoint { branch, scans: first, weighed, hypotheses } = &mut branch_points[k];
         *weighed = branch.evidence_tally.against();
-        let since = (*first - self.odometry_faults.before) as usize;
+        let since = (*first - self.history.odometry_faults.before) as usize;
         self.aside(|slam| {
             let cut = branch.point.estimator.cut();
             for slip in slips(cut) {
@@ -248,8 +254,11 @@ impl Slam {
                 }
             }
         });
-        (self.odometry_faults.branch_points, self.odometry_faults.spare, self.odometry_faults.scans) =
-            (branch_points, spare, scans);
+        (
+            self.history.odometry_faults.branch_points,
+            self.history.odometry_faults.spare,
+            self.history.odometry_faults.scans,
+        ) = (branch_points, spare, scans);
     }
 
     /// The robot slips, and an account begins.
@@ -261,20 +270,20 @@ impl Slam {
     /// Goes on as if the robot had slipped at the time of this branch point.
     fn take_slip(&mut self, k: usize, slip: Slip) -> Option<Processed> {
         let BranchPoint { branch: Branch { point, mut evidence_tally }, scans, .. } =
-            self.odometry_faults.branch_points.drain(..).nth(k)?;
+            self.history.odometry_faults.branch_points.drain(..).nth(k)?;
         let mut again = self.go_back_for_good(point);
         self.slip(slip, &mut evidence_tally);
         let mut last = None;
-        let since = (scans - self.odometry_faults.before) as usize;
-        let merged = self.odometry_faults.merged.drain(..).filter(|(count, _)| *count > scans);
+        let since = (scans - self.history.odometry_faults.before) as usize;
+        let merged = self.history.odometry_faults.merged.drain(..).filter(|(count, _)| *count > scans);
         let split = merged.map(|(_, pair)| pair).collect();
-        for (k, scan) in std::mem::take(&mut self.odometry_faults.scans).into_iter().enumerate() {
-            self.odometry_faults.before += 1;
+        for (k, scan) in std::mem::take(&mut self.history.odometry_faults.scans).into_iter().enumerate() {
+            self.history.odometry_faults.before += 1;
             if k >= since {
                 last = Some(self.take_in_for(&scan, &mut evidence_tally, true));
                 self.note_again(&mut again, &scan);
             }
-            self.inbox.recycle(scan);
+            self.intake.inbox.recycle(scan);
         }
         self.end_again(again, split);
         self.estimator.note_slip();
@@ -311,7 +320,7 @@ mod tests {
         slam.features(Stamp::from_secs(1.0), MeasurementKind::RangeBearing, &[Measurement::new(None, [3.0, 0.0])])
             .unwrap();
         let _ = slam.poll();
-        slam.point(slam.time.unwrap())
+        slam.point(slam.at.time.unwrap())
     }
 
     fn hypothesis(turn: f64, ahead_m: f64, log_ratio: f64) -> SlipHypothesis {

@@ -16,19 +16,19 @@ impl Slam {
     /// How many scans came too late for their place, and were taken in by going back (`timing.rewind_s`). They make no
     /// [`Step`](crate::Step) of their own: later steps and [`Slam::predicted`] have them.
     pub fn late_scans(&self) -> u64 {
-        self.rollback.late
+        self.history.rollback.late
     }
 
     /// How many points and how many scans are kept.
     #[cfg(test)]
     pub(crate) fn rollback_sizes(&self) -> (usize, usize) {
-        (self.rollback.points.len(), self.rollback.scans.len())
+        (self.history.rollback.points.len(), self.history.rollback.scans.len())
     }
 
     /// How many messages are kept that were used.
     #[cfg(test)]
     pub(crate) fn past_messages(&self) -> usize {
-        self.inbox.past_messages()
+        self.intake.inbox.past_messages()
     }
 
     /// There is no way back from here: what changed is more than steps change.
@@ -37,12 +37,12 @@ impl Slam {
         self.end_odometry_faults();
         self.believe_loop();
         self.estimator.leap();
-        let Rollback { points, scans, forgotten, .. } = &mut self.rollback;
+        let Rollback { points, scans, forgotten, .. } = &mut self.history.rollback;
         points.clear();
         *forgotten += scans.len() as u64;
-        scans.drain(..).for_each(|scan| self.inbox.recycle(scan));
-        if let Some(time) = self.time {
-            self.inbox.forget_past(time);
+        scans.drain(..).for_each(|scan| self.intake.inbox.recycle(scan));
+        if let Some(time) = self.at.time {
+            self.intake.inbox.forget_past(time);
         }
     }
 
@@ -51,16 +51,16 @@ impl Slam {
     pub(super) fn stay_if_used(&mut self, kind: MeasurementKind) {
         let is_added = |kind| matches!(kind, MeasurementKind::Added(_));
         let is_same = |used: MeasurementKind| used == kind || !(is_added(used) || is_added(kind));
-        if self.rollback.scans.iter().any(|scan| is_same(scan.kind)) {
+        if self.history.rollback.scans.iter().any(|scan| is_same(scan.kind)) {
             self.stay();
         }
     }
 
     /// Keeps what is needed to take in a scan before this one later; to be called before it is processed.
     pub(super) fn keep_for_rollback(&mut self, scan: &QueuedScan) {
-        if self.time.is_some_and(|time| time <= scan.stamp) && self.keep_point() {
-            let copy = self.inbox.copy(scan);
-            self.rollback.scans.push_back(copy);
+        if self.at.time.is_some_and(|time| time <= scan.stamp) && self.keep_point() {
+            let copy = self.intake.inbox.copy(scan);
+            self.history.rollback.scans.push_back(copy);
         }
     }
 
@@ -68,17 +68,17 @@ impl Slam {
     /// anybody goes back.
     pub(super) fn keep_point(&mut self) -> bool {
         let window_s = self.config.timing.rewind_s;
-        let Some(time) = self.time.filter(|_| window_s > 0.0) else { return false };
-        if self.search.is_some() {
+        let Some(time) = self.at.time.filter(|_| window_s > 0.0) else { return false };
+        if self.search.global.is_some() {
             // Nobody goes back into a search, however long it takes.
-            self.inbox.forget_past(time);
+            self.intake.inbox.forget_past(time);
             return false;
         }
-        let newest = self.rollback.points.back();
+        let newest = self.history.rollback.points.back();
         if newest.is_none_or(|newest| time.since(newest.point.time) >= window_s / POINTS) {
-            let scans = self.rollback.forgotten + self.rollback.scans.len() as u64;
+            let scans = self.history.rollback.forgotten + self.history.rollback.scans.len() as u64;
             let point = self.point(time);
-            self.rollback.points.push_back(Numbered { point, scans });
+            self.history.rollback.points.push_back(Numbered { point, scans });
             self.forget_points(time - window_s);
         }
         true
@@ -86,7 +86,7 @@ impl Slam {
 
     /// Forgets the points that no scan of `stamp` or later needs, and what came before the first that stays.
     fn forget_points(&mut self, stamp: Stamp) {
-        let Rollback { points, scans, forgotten, .. } = &mut self.rollback;
+        let Rollback { points, scans, forgotten, .. } = &mut self.history.rollback;
         while points.get(1).is_some_and(|second| second.point.is_before(stamp)) {
             points.pop_front();
         }
@@ -94,10 +94,10 @@ impl Slam {
         while *forgotten < first.scans
             && let Some(scan) = scans.pop_front()
         {
-            self.inbox.recycle(scan);
+            self.intake.inbox.recycle(scan);
             *forgotten += 1;
         }
-        self.inbox.forget_past(first.point.time);
+        self.intake.inbox.forget_past(first.point.time);
     }
 
     /// Takes in a scan from before the instant that the state holds for.
@@ -108,15 +108,15 @@ impl Slam {
         measurements: &[Measurement],
     ) -> Result<(), DropReason> {
         let window_s = self.config.timing.rewind_s;
-        let is_within = self.time.is_some_and(|time| time.since(stamp) <= window_s);
-        if self.rollback.scans.iter().any(|scan| scan.place() == (stamp, kind.index())) {
+        let is_within = self.at.time.is_some_and(|time| time.since(stamp) <= window_s);
+        if self.history.rollback.scans.iter().any(|scan| scan.place() == (stamp, kind.index())) {
             return Err(DropReason::DuplicateStamp);
         }
-        let place = self.rollback.points.iter().rposition(|numbered| numbered.point.is_before(stamp));
+        let place = self.history.rollback.points.iter().rposition(|numbered| numbered.point.is_before(stamp));
         let Some(place) = place.filter(|_| is_within) else {
-            return Err(if self.last_step.is_none() { DropReason::NotStarted } else { DropReason::TooLate });
+            return Err(if self.at.last_step.is_none() { DropReason::NotStarted } else { DropReason::TooLate });
         };
-        let point = self.rollback.points.drain(place..).next();
+        let point = self.history.rollback.points.drain(place..).next();
         if let Some(point) = point {
             self.replay(point, QueuedScan::new(stamp, kind, measurements));
         }
@@ -126,23 +126,23 @@ impl Slam {
     /// Goes back to `point`, and comes forward again with `late` in its place.
     fn replay(&mut self, Numbered { point, scans: processed }: Numbered, late: QueuedScan) {
         let place = late.place();
-        let mut scans = self.rollback.scans.split_off((processed - self.rollback.forgotten) as usize);
+        let mut scans = self.history.rollback.scans.split_off((processed - self.history.rollback.forgotten) as usize);
         scans.insert(scans.partition_point(|scan| scan.place() < place), late);
 
         self.go_back(point);
         for mut scan in scans {
             self.keep_for_rollback(&scan);
-            let counted = (self.counts, self.reinitialized);
+            let counted = (self.tally.counts, self.tally.reinitialized);
             let outcome = self.process(&mut scan);
             if scan.place() != place {
                 // What is left out of it was counted when it was processed first.
-                (self.counts, self.reinitialized) = counted;
+                (self.tally.counts, self.tally.reinitialized) = counted;
             } else if let Err(reason) = outcome {
-                self.counts.add(reason);
+                self.tally.counts.add(reason);
             }
-            self.inbox.recycle(scan);
+            self.intake.inbox.recycle(scan);
         }
-        self.rollback.late += 1;
+        self.history.rollback.late += 1;
         self.note_validity();
         let _step = self.reinitialize_if_invalid(Ok(None));
         self.commit();

@@ -95,12 +95,12 @@ impl Slam {
 
     /// Counts measurements from outside that were left out because they are elsewhere than the robot is.
     pub fn count_gated(&mut self, checked_measurements: u64) {
-        self.counts.add_many(DropReason::Gated, checked_measurements);
+        self.tally.counts.add_many(DropReason::Gated, checked_measurements);
     }
 
     /// Counts measurements from outside that say nothing until the robot has driven on.
     pub fn count_undetermined(&mut self, checked_measurements: u64) {
-        self.counts.add_many(DropReason::Undetermined, checked_measurements);
+        self.tally.counts.add_many(DropReason::Undetermined, checked_measurements);
     }
 
     /// Whether the last step was one without a correction of the filter: its state is that of the step before, and the

@@ -178,7 +178,7 @@ impl Slam {
     /// the pose that the filter has itself. Without the errors of calibration.
     pub fn carried_ahead(&self, at: &PoseEstimate) -> Option<PoseEstimate> {
         let ahead = self.predicted()?;
-        let increment = self.estimator.pending().then(&self.ahead);
+        let increment = self.estimator.pending().then(&self.odometry.ahead);
         let (pose, covariance) = increment.carry(&at.pose, &at.covariance);
         Some(PoseEstimate { pose, covariance, ..ahead })
     }

@@ -21,13 +21,13 @@ impl Slam {
     fn point_with(&self, time: Stamp, estimator: Box<EstimatorPoint>) -> Point {
         Point {
             time,
-            last_step: self.last_step,
-            last_sensors: self.last_sensors,
-            unmatched_since: self.unmatched_since,
-            twist: self.twist,
-            steady: self.steady,
+            last_step: self.at.last_step,
+            last_sensors: self.at.last_sensors,
+            unmatched_since: self.search.unmatched_since,
+            twist: self.odometry.twist,
+            steady: self.odometry.steady,
             estimator,
-            inbox: self.inbox.point(),
+            inbox: self.intake.inbox.point(),
             trace: self.trace.as_ref().map(|trace| trace.point()),
         }
     }
@@ -35,22 +35,22 @@ impl Slam {
     /// To `point`, which is where the filter was then, `now`. What was used after it waits again, but for the scans.
     pub(super) fn exchange(&mut self, now: Stamp, point: &mut Point) {
         let Point { time, last_step, last_sensors, unmatched_since, twist, steady, estimator, inbox, trace } = point;
-        let used = self.inbox.point();
-        self.inbox.go_back(*time, inbox);
+        let used = self.intake.inbox.point();
+        self.intake.inbox.go_back(*time, inbox);
         *inbox = used;
         self.estimator.exchange(estimator);
-        self.time = Some(*time);
+        self.at.time = Some(*time);
         *time = now;
-        swap(&mut self.last_step, last_step);
-        swap(&mut self.last_sensors, last_sensors);
-        swap(&mut self.unmatched_since, unmatched_since);
-        swap(&mut self.twist, twist);
-        swap(&mut self.steady, steady);
+        swap(&mut self.at.last_step, last_step);
+        swap(&mut self.at.last_sensors, last_sensors);
+        swap(&mut self.search.unmatched_since, unmatched_since);
+        swap(&mut self.odometry.twist, twist);
+        swap(&mut self.odometry.steady, steady);
         if let (Some(own), Some(then)) = (&mut self.trace, trace) {
             let cut = own.point();
             own.go_back(std::mem::replace(then, cut));
         }
-        self.waiting.clear();
+        self.odometry.waiting.clear();
     }
 
     /// Back to `point`. What was used after it waits again, but for the scans.

@@ -19,7 +19,7 @@ impl Slam {
         let mut joined: Option<Step> = None;
         self.outside.clear();
         loop {
-            if joined.as_ref().is_some_and(|step| self.inbox.first_scan() != Some(step.estimate.stamp)) {
+            if joined.as_ref().is_some_and(|step| self.intake.inbox.first_scan() != Some(step.estimate.stamp)) {
                 return joined;
             }
             let Some(mut scan) = self.pop_due_scan() else { return joined };
@@ -34,13 +34,13 @@ impl Slam {
             let step = self.refilter_scans().unwrap_or(step);
             let step = self.judge_loop(step.as_ref().ok().and_then(Option::as_ref)).unwrap_or(step);
             let step = self.test_odometry_faults(step.as_ref().ok().and_then(Option::as_ref)).unwrap_or(step);
-            self.inbox.recycle(scan);
+            self.intake.inbox.recycle(scan);
             match self.reinitialize_if_invalid(step) {
                 Ok(step) => {
                     self.look_ahead();
                     joined = step.map_or(joined, |step| Some(joined.map_or(step, |before| before.joined_by(step))));
                 }
-                Err(reason) => self.counts.add(reason),
+                Err(reason) => self.tally.counts.add(reason),
             }
         }
     }
@@ -51,12 +51,12 @@ impl Slam {
         self.move_to(scan)?;
         self.level(scan);
         self.note_in_sum(scan);
-        let held = match &self.search {
+        let held = match &self.search.global {
             None if !self.passes_by(scan.kind) => self.recover(scan),
             _ => None,
         };
         let motion = *self.estimator.pending();
-        let predicted = self.estimate(scan.stamp, &Increment::none(), self.twist);
+        let predicted = self.estimate(scan.stamp, &Increment::none(), self.odometry.twist);
         let mut outcome = held.unwrap_or_else(|| self.correct(scan));
         self.note_recovery(&motion, &mut outcome);
         self.recover_if_carried(scan);
@@ -69,20 +69,20 @@ impl Slam {
     pub(super) fn process(&mut self, scan: &mut QueuedScan) -> Result<Option<Step>, DropReason> {
         self.move_to(scan)?;
         self.level(scan);
-        let predicted = self.estimate(scan.stamp, &Increment::none(), self.twist);
+        let predicted = self.estimate(scan.stamp, &Increment::none(), self.odometry.twist);
         let outcome = self.correct(scan);
         Ok(self.take(scan, predicted, outcome))
     }
 
     fn move_to(&mut self, scan: &QueuedScan) -> Result<(), DropReason> {
-        let time = self.time.filter(|time| scan.stamp >= *time).ok_or(DropReason::NotStarted)?;
+        let time = self.at.time.filter(|time| scan.stamp >= *time).ok_or(DropReason::NotStarted)?;
         self.advance(time, scan.stamp);
         Ok(())
     }
 
     /// Levels the measurements of a base whose roll and pitch are known, and says how uncertain these are.
     fn level(&mut self, scan: &mut QueuedScan) {
-        let tilt = self.inbox.tilt(scan.stamp);
+        let tilt = self.intake.inbox.tilt(scan.stamp);
         if let Some((tilt, (shape, mount))) = tilt.zip(self.estimator.levelled_as(scan.kind)) {
             level(shape, &mount, &tilt, &mut scan.measurements);
         }
@@ -92,9 +92,9 @@ impl Slam {
     /// Corrects the state with a scan of its instant.
     fn correct(&mut self, scan: &mut QueuedScan) -> Outcome {
         let most = self.config.sensor.max_points;
-        let excess = self.bound.choose(&mut scan.measurements, scan.kind, &self.estimator.state, most);
+        let excess = self.intake.bound.choose(&mut scan.measurements, scan.kind, &self.estimator.state, most);
         self.estimator.expect(&scan.names);
-        let mut outcome = match &self.search {
+        let mut outcome = match &self.search.global {
             None if self.passes_by(scan.kind) => self.pass_by(scan),
             None => self.estimator.correct(scan.stamp, scan.kind, &scan.measurements),
             Some(_) => self.seek(scan.kind, &scan.measurements),
@@ -105,9 +105,9 @@ impl Slam {
 
     /// Takes note of what became of a scan, with the estimate before it.
     fn take(&mut self, scan: &QueuedScan, predicted: PoseEstimate, outcome: Outcome) -> Option<Step> {
-        self.counts.add_all(&outcome.refused);
-        self.reinitialized += outcome.reinitialized;
-        if self.search.is_some() {
+        self.tally.counts.add_all(&outcome.refused);
+        self.tally.reinitialized += outcome.reinitialized;
+        if self.search.global.is_some() {
             return None;
         }
         self.validity.processed = Some((predicted, outcome.is_indefinite));
@@ -115,7 +115,7 @@ impl Slam {
         self.trace_step();
         self.search_if_lost(scan.stamp, outcome.accepted, &scan.measurements);
         Some(Step {
-            estimate: self.estimate(scan.stamp, &Increment::none(), self.twist),
+            estimate: self.estimate(scan.stamp, &Increment::none(), self.odometry.twist),
             nis: outcome.nis,
             dof: outcome.dof,
             accepted: outcome.accepted,
@@ -127,20 +127,20 @@ impl Slam {
 
     fn pop_due_scan(&mut self) -> Option<QueuedScan> {
         let timing = &self.config.timing;
-        self.inbox.pop_due_scan(self.window_s(), timing.hold_features_s.min(timing.reorder_window_s))
+        self.intake.inbox.pop_due_scan(self.window_s(), timing.hold_features_s.min(timing.reorder_window_s))
     }
 
     fn note_step(&mut self, stamp: Stamp, kind: MeasurementKind) {
-        if self.last_step != Some(stamp) {
-            self.last_sensors = SensorSet::default();
+        if self.at.last_step != Some(stamp) {
+            self.at.last_sensors = SensorSet::default();
         }
-        self.last_step = Some(stamp);
-        self.last_sensors.insert(kind);
+        self.at.last_step = Some(stamp);
+        self.at.last_sensors.insert(kind);
     }
 
     /// Takes odometry older than the reorder window into the state.
     pub(super) fn commit(&mut self) {
-        while let (Some(time), Some(to)) = (self.time, self.inbox.odometry_to_commit(self.window_s())) {
+        while let (Some(time), Some(to)) = (self.at.time, self.intake.inbox.odometry_to_commit(self.window_s())) {
             self.keep_point();
             self.advance(time, to);
         }
@@ -156,9 +156,10 @@ impl Slam {
     /// Moves the state from `from` to `to` along the odometry that waits.
     pub(super) fn advance(&mut self, from: Stamp, to: Stamp) {
         let (estimator, config) = (&mut self.estimator, &self.config.motion);
-        let (twist, steady, trace, sum) = (&mut self.twist, &mut self.steady, &mut self.trace, &mut self.gaussian_sum);
+        let (twist, steady, trace, sum) =
+            (&mut self.odometry.twist, &mut self.odometry.steady, &mut self.trace, &mut self.search.gaussian_sum);
         let mut has_gap = false;
-        let used = self.inbox.walk(from, to, |mut s| {
+        let used = self.intake.inbox.walk(from, to, |mut s| {
             *twist = s.odometry.twist();
             s.change = steady.follow(&s.odometry);
             has_gap |= s.duration > config.max_step_s;
@@ -172,8 +173,8 @@ impl Slam {
             estimator.advance(&increment);
         });
         self.recovery.note_gap(has_gap);
-        self.inbox.consume(used, to);
-        self.waiting.pop_front(used);
-        self.time = Some(to.max(from));
+        self.intake.inbox.consume(used, to);
+        self.odometry.waiting.pop_front(used);
+        self.at.time = Some(to.max(from));
     }
 }

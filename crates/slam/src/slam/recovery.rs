@@ -126,7 +126,7 @@ impl Slam {
     /// scan has initialized is dropped, and the pose is unknown within the map.
     pub(super) fn recover_if_carried(&mut self, scan: &QueuedScan) {
         if self.recovery.search.is_some()
-            || self.search.is_some()
+            || self.search.global.is_some()
             || self.filter().discretization() == Discretization::Euler
             || !self.estimator.is_elsewhere(&scan.measurements, &mut self.recovery.suspicion)
         {

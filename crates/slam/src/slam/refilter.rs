@@ -43,25 +43,25 @@ impl Slam {
     /// How often the last scans were taken in again, because the noise turned out to be another than they were taken
     /// in with.
     pub fn refilters(&self) -> u64 {
-        self.refilter.count
+        self.history.refilter.count
     }
 
     /// Keeps what a refilter at this scan needs; to be called before it is processed.
     pub(super) fn keep_for_refilter(&mut self, scan: &QueuedScan) {
-        let Some(time) = self.time.filter(|time| *time <= scan.stamp) else { return };
+        let Some(time) = self.at.time.filter(|time| *time <= scan.stamp) else { return };
         if scan.measurements.len() > MAX_MEASUREMENTS {
             return self.end_refilter();
         }
-        if self.refilter.point.is_none() {
+        if self.history.refilter.point.is_none() {
             if !self.is_refiltering() || !self.is_quick() {
                 return;
             }
-            self.inbox.keep_past(true);
-            self.refilter.point = Some(self.point(time));
-            self.refilter.evidence_tally = Some(self.estimator.evidence_tally());
+            self.intake.inbox.keep_past(true);
+            self.history.refilter.point = Some(self.point(time));
+            self.history.refilter.evidence_tally = Some(self.estimator.evidence_tally());
         }
-        let copy = self.inbox.copy(scan);
-        self.refilter.scans.push(copy);
+        let copy = self.intake.inbox.copy(scan);
+        self.history.refilter.scans.push(copy);
     }
 
     /// Whether somebody looks again: where noise is learned and a map is made, which keeps what it was made of. Scans
@@ -74,47 +74,51 @@ impl Slam {
 
     /// Whether steps can be made again quickly.
     fn is_quick(&self) -> bool {
-        self.search.is_none()
+        self.search.global.is_none()
             && self.estimator.state.landmarks.len() <= MOST_LANDMARKS
-            && self.inbox.past_messages() <= MOST_MESSAGES
+            && self.intake.inbox.past_messages() <= MOST_MESSAGES
     }
 
     /// Nobody looks again at the scans that have come.
     pub(super) fn end_refilter(&mut self) {
-        if self.refilter.point.take().is_some() {
-            self.refilter.merged.clear();
-            self.refilter.scans.drain(..).for_each(|scan| self.inbox.recycle(scan));
+        if self.history.refilter.point.take().is_some() {
+            self.history.refilter.merged.clear();
+            self.history.refilter.scans.drain(..).for_each(|scan| self.intake.inbox.recycle(scan));
             self.keep_past_as_needed();
         }
     }
 
     /// Forgets what was used where nobody goes back any more.
     pub(super) fn keep_past_as_needed(&mut self) {
-        let is_needed =
-            self.refilter.point.is_some() || self.undo_loop.is_open() || self.odometry_faults.oldest().is_some();
-        self.inbox.keep_past(is_needed || self.config.timing.rewind_s > 0.0);
+        let is_needed = self.history.refilter.point.is_some()
+            || self.history.undo_loop.is_open()
+            || self.history.odometry_faults.oldest().is_some();
+        self.intake.inbox.keep_past(is_needed || self.config.timing.rewind_s > 0.0);
         self.forget_past_as_needed();
     }
 
     /// Forgets what was used before the first time to which somebody goes back.
     pub(super) fn forget_past_as_needed(&mut self) {
-        let of_refilter = self.refilter.point.as_ref().map(|point| point.time);
-        let oldest = [of_refilter, self.undo_loop.oldest(), self.odometry_faults.oldest()].into_iter().flatten().min();
+        let of_refilter = self.history.refilter.point.as_ref().map(|point| point.time);
+        let oldest = [of_refilter, self.history.undo_loop.oldest(), self.history.odometry_faults.oldest()]
+            .into_iter()
+            .flatten()
+            .min();
         if let Some(oldest) = oldest.filter(|_| self.config.timing.rewind_s == 0.0) {
-            self.inbox.forget_past(oldest);
+            self.intake.inbox.forget_past(oldest);
         }
     }
 
     /// Takes in the last scans again, where that is due and the noise is known to be another. Gives what became of the
     /// last one.
     pub(super) fn refilter_scans(&mut self) -> Option<Result<Option<Step>, DropReason>> {
-        let point = self.refilter.point.as_ref()?;
+        let point = self.history.refilter.point.as_ref()?;
         if !self.is_quick() {
             self.end_refilter();
             return None;
         }
-        self.refilter.merged.extend_from_slice(self.estimator.merged());
-        let scans = self.refilter.scans.len();
+        self.history.refilter.merged.extend_from_slice(self.estimator.merged());
+        let scans = self.history.refilter.scans.len();
         let is_due = AFTER_SCANS.contains(&scans) && point.estimator.has_other_noise(&self.estimator, CHANGED);
         let last = is_due.then(|| self.take_in_again()).flatten();
         if scans >= AFTER_SCANS[AFTER_SCANS.len() - 1] {
@@ -130,12 +134,12 @@ impl Slam {
         self.end_odometry_faults();
         self.believe_loop();
         self.estimator.try_loops(false);
-        let point = self.refilter.point.take()?;
-        let mut scans = std::mem::take(&mut self.refilter.scans);
+        let point = self.history.refilter.point.take()?;
+        let mut scans = std::mem::take(&mut self.history.refilter.scans);
         let noise = self.estimator.noise().cloned();
         let mut again = self.go_back_for_good(point);
         self.estimator.take_noise_for_known(noise);
-        self.refilter.point = self.time.map(|time| self.point(time));
+        self.history.refilter.point = self.at.time.map(|time| self.point(time));
         let mut evidence_tally = self.estimator.evidence_tally();
         let mut last = None;
         // What was read of the pose in a map in parts was told when it came.
@@ -148,11 +152,11 @@ impl Slam {
             last = Some(step);
         }
         self.outside = outside;
-        let split = std::mem::replace(&mut self.refilter.merged, again.merged.clone());
+        let split = std::mem::replace(&mut self.history.refilter.merged, again.merged.clone());
         self.end_again(again, split);
-        self.refilter.scans = scans;
-        self.refilter.evidence_tally = Some(evidence_tally);
-        self.refilter.count += 1;
+        self.history.refilter.scans = scans;
+        self.history.refilter.evidence_tally = Some(evidence_tally);
+        self.history.refilter.count += 1;
         self.estimator.learn_noise_again();
         self.commit();
         self.look_ahead();
@@ -165,13 +169,13 @@ impl Slam {
         if self.estimator.memory().is_idle() {
             return false;
         }
-        let Some(own) = &self.refilter.evidence_tally else { return false };
+        let Some(own) = &self.history.refilter.evidence_tally else { return false };
         let least = own.evidence() - WORSE;
-        let Some(mut point) = self.refilter.point.clone() else { return false };
+        let Some(mut point) = self.history.refilter.point.clone() else { return false };
         let noise = self.estimator.noise().cloned();
-        let scans = std::mem::take(&mut self.refilter.scans);
+        let scans = std::mem::take(&mut self.history.refilter.scans);
         let mut evidence = 0.0;
-        let scan_evidence = std::mem::take(&mut self.odometry_faults.scan_evidence);
+        let scan_evidence = std::mem::take(&mut self.history.odometry_faults.scan_evidence);
         self.aside(|slam| {
             slam.on(&mut point, |slam| {
                 slam.estimator.take_noise_for_known(noise);
@@ -182,9 +186,9 @@ impl Slam {
                 evidence = evidence_tally.evidence();
             });
         });
-        self.odometry_faults.scan_evidence = scan_evidence;
+        self.history.odometry_faults.scan_evidence = scan_evidence;
         self.estimator.learn_noise_again();
-        self.refilter.scans = scans;
+        self.history.refilter.scans = scans;
         evidence < least
     }
 }

@@ -37,12 +37,12 @@ impl Slam {
         let is_valid = self.validity.indefinite < INDEFINITE
             && self.estimator.state.is_valid()
             && estimate.is_none_or(|estimate| valid_covariance(&estimate.covariance).is_some());
-        if is_valid || self.search.is_some() {
+        if is_valid || self.search.global.is_some() {
             return step;
         }
         let last = std::mem::take(&mut self.validity).last_valid;
         let at = last.and_then(|last| Some((last.pose, check_pose(&last.pose, &last.covariance).ok()?)));
-        self.counts.add(DropReason::InvalidCovariance);
+        self.tally.counts.add(DropReason::InvalidCovariance);
         self.stay();
         self.end_recovery();
         self.estimator.reinitialize(&self.config, at);
@@ -50,8 +50,8 @@ impl Slam {
             // Where there cannot be a search, the filter goes on at the last pose.
             let _ = self.relocalize();
         }
-        let Some(step) = step?.filter(|_| self.search.is_none()) else { return Ok(None) };
-        let estimate = self.estimate(step.estimate.stamp, &Increment::none(), self.twist);
+        let Some(step) = step?.filter(|_| self.search.global.is_none()) else { return Ok(None) };
+        let estimate = self.estimate(step.estimate.stamp, &Increment::none(), self.odometry.twist);
         let (accepted, added, rejected) = (0, 0, step.accepted + step.added + step.rejected);
         let landmarks = self.estimator.landmarks();
         Ok(Some(Step { estimate, nis: 0.0, dof: 0, accepted, added, rejected, landmarks }))

@@ -13,8 +13,8 @@ impl Slam {
 
     /// The next odometry says what time it is.
     pub(super) fn forget_clocks(&mut self) {
-        self.guard.clear();
-        self.held.clear();
+        self.intake.guard.clear();
+        self.intake.held.clear();
     }
 
     pub(super) fn start_again(&mut self) {
@@ -22,20 +22,21 @@ impl Slam {
         self.estimator.reset(&self.config);
         self.stop_search();
         self.search_at_start();
-        (self.twist, self.newest_twist, self.steady) = (Vector3::zeros(), Vector3::zeros(), SteadyTwist::default());
+        (self.odometry.twist, self.odometry.newest_twist, self.odometry.steady) =
+            (Vector3::zeros(), Vector3::zeros(), SteadyTwist::default());
     }
 
     /// Switches the filter off (input is counted as `disabled`) or on again. It continues from its last pose.
     pub fn set_enabled(&mut self, enabled: bool) {
-        if enabled != self.enabled {
+        if enabled != self.intake.enabled {
             self.forget_clocks();
             self.forget_time();
-            self.enabled = enabled;
+            self.intake.enabled = enabled;
         }
     }
 
     /// Whether the filter takes input.
     pub fn enabled(&self) -> bool {
-        self.enabled
+        self.intake.enabled
     }
 }

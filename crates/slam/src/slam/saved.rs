@@ -158,7 +158,7 @@ impl SavedState {
     /// The same for a process that goes on with it as one of its own: what the process has counted, and whether its
     /// filter is switched on, are those of `slam`.
     pub fn joining(mut self, slam: &Slam) -> Self {
-        (self.counts, self.time_jumps, self.enabled) = (slam.counts, slam.time_jumps, slam.enabled);
+        (self.counts, self.time_jumps, self.enabled) = (slam.tally.counts, slam.tally.time_jumps, slam.intake.enabled);
         self.estimator.set_relocations(slam.gate_openings());
         self
     }
@@ -187,22 +187,22 @@ impl Slam {
             filter: *self.filter(),
             sensors: self.estimator.sensors(),
             estimator: self.estimator.save(),
-            inbox: self.inbox.clone(),
-            counts: self.counts,
-            time: self.time,
-            last_step: self.last_step,
-            last_sensors: self.last_sensors,
-            guard: self.guard,
-            held: self.held.clone(),
-            early: self.early.clone(),
-            spikes: self.spikes.clone(),
-            waiting: self.waiting.clone(),
-            ahead: self.ahead,
-            newest_twist: self.newest_twist,
-            twist: self.twist,
-            steady: self.steady,
-            time_jumps: self.time_jumps,
-            enabled: self.enabled,
+            inbox: self.intake.inbox.clone(),
+            counts: self.tally.counts,
+            time: self.at.time,
+            last_step: self.at.last_step,
+            last_sensors: self.at.last_sensors,
+            guard: self.intake.guard,
+            held: self.intake.held.clone(),
+            early: self.intake.early.clone(),
+            spikes: self.intake.spikes.clone(),
+            waiting: self.odometry.waiting.clone(),
+            ahead: self.odometry.ahead,
+            newest_twist: self.odometry.newest_twist,
+            twist: self.odometry.twist,
+            steady: self.odometry.steady,
+            time_jumps: self.tally.time_jumps,
+            enabled: self.intake.enabled,
         }
     }
 
@@ -236,17 +236,20 @@ impl Slam {
         self.estimator.restore(saved.estimator, &self.config);
         self.stay();
         self.end_recovery();
-        self.inbox = saved.inbox;
-        self.inbox.keep_past(self.config.timing.rewind_s > 0.0);
-        (self.counts, self.time_jumps, self.enabled) = (saved.counts, saved.time_jumps, saved.enabled);
-        (self.time, self.last_step, self.last_sensors) = (saved.time, saved.last_step, saved.last_sensors);
-        (self.guard, self.held, self.early, self.spikes) = (saved.guard, saved.held, saved.early, saved.spikes);
-        (self.waiting, self.ahead) = (saved.waiting, saved.ahead);
-        (self.newest_twist, self.twist, self.steady) = (saved.newest_twist, saved.twist, saved.steady);
+        self.intake.inbox = saved.inbox;
+        self.intake.inbox.keep_past(self.config.timing.rewind_s > 0.0);
+        (self.tally.counts, self.tally.time_jumps, self.intake.enabled) =
+            (saved.counts, saved.time_jumps, saved.enabled);
+        (self.at.time, self.at.last_step, self.at.last_sensors) = (saved.time, saved.last_step, saved.last_sensors);
+        (self.intake.guard, self.intake.held, self.intake.early, self.intake.spikes) =
+            (saved.guard, saved.held, saved.early, saved.spikes);
+        (self.odometry.waiting, self.odometry.ahead) = (saved.waiting, saved.ahead);
+        (self.odometry.newest_twist, self.odometry.twist, self.odometry.steady) =
+            (saved.newest_twist, saved.twist, saved.steady);
         self.trace = self.trace.take().map(|_| Default::default());
         if saved.config != self.config {
             self.estimator.reconfigure(&self.config);
-            self.waiting.clear();
+            self.odometry.waiting.clear();
             self.look_ahead();
         }
         Ok(())
@@ -288,7 +291,7 @@ impl Slam {
     /// Keeps pose and map, those of [`Slam::predicted`]; the next odometry says what time it is, as after a start.
     /// Scans that wait are forgotten.
     pub fn restart_clock(&mut self) {
-        if let (Some(time), Some(newest)) = (self.time, self.inbox.newest_odometry()) {
+        if let (Some(time), Some(newest)) = (self.at.time, self.intake.inbox.newest_odometry()) {
             self.advance(time, newest.max(time));
         }
         self.forget_clocks();

@@ -52,7 +52,7 @@ impl Slam {
             return Err(RelocalizeError::Mapping);
         }
         if self.config.makes_submaps() {
-            let map = self.search_in_parts.map.clone().ok_or(RelocalizeError::InParts)?;
+            let map = self.search.in_submaps.map.clone().ok_or(RelocalizeError::InParts)?;
             return self.relocalize_in(map);
         }
         let map = self.map();
@@ -69,7 +69,7 @@ impl Slam {
             return Err(RelocalizeError::Mapping);
         }
         self.search_for(&map)?;
-        self.search_in_parts = SearchInParts { map: Some(map), found: None };
+        self.search.in_submaps = SearchInParts { map: Some(map), found: None };
         Ok(())
     }
 
@@ -83,7 +83,7 @@ impl Slam {
         let added: Vec<Sensor> = self.estimator.added().to_vec();
         let config = Config { sensor: self.estimator.sensor(&self.config.sensor), ..self.config.clone() };
         let search = GlobalLocalization::new(map, finder_config(&config), self.filter(), &config, &added)?;
-        self.search = Some(Box::new(search));
+        self.search.global = Some(Box::new(search));
         self.forget_sum();
         self.stay();
         Ok(())
@@ -91,19 +91,19 @@ impl Slam {
 
     /// Ends a search: the robot is where it was last.
     pub fn stop_search(&mut self) {
-        (self.search, self.search_in_parts) = (None, SearchInParts::default());
+        (self.search.global, self.search.in_submaps) = (None, SearchInParts::default());
         self.forget_sum();
     }
 
     /// The search for the robot; `None` if its pose is known.
     pub fn search(&self) -> Option<&GlobalLocalization> {
-        self.search.as_deref()
+        self.search.global.as_deref()
     }
 
     /// Where in the map the robot was found, with the covariance of (x, y, θ), at the step at which the search has
     /// ended: the open part has been begun there. Of a map in parts; `None` at every other step.
     pub fn take_found(&mut self) -> Option<(Se2, Matrix3<f64>)> {
-        self.search_in_parts.found.take()
+        self.search.in_submaps.found.take()
     }
 
     /// Begins a search where the configuration says that the start is unknown, and there is a map to search in.
@@ -118,15 +118,15 @@ impl Slam {
     /// of that scan are in the pose then, and correct it no second time.
     pub(super) fn seek(&mut self, kind: MeasurementKind, measurements: &[Measurement]) -> Outcome {
         let of_sum = self.found_by_sum();
-        let Some(search) = &mut self.search else { return Outcome::default() };
+        let Some(search) = &mut self.search.global else { return Outcome::default() };
         search.advance(self.estimator.pending());
         self.estimator.settle();
         let refused = search.observe(kind, measurements);
         if let Some((pose, covariance)) = of_sum.unwrap_or_else(|| search.found()) {
-            self.search = None;
+            self.search.global = None;
             if self.config.makes_submaps() {
                 self.estimator.start_submap();
-                self.search_in_parts = SearchInParts { map: None, found: Some((pose, covariance)) };
+                self.search.in_submaps = SearchInParts { map: None, found: Some((pose, covariance)) };
             } else {
                 self.estimator.set_pose(pose, &covariance);
             }
@@ -136,7 +136,7 @@ impl Slam {
 
     /// A search that runs begins again, with the map, the sensors and the mode that are in force now.
     pub(super) fn search_again(&mut self) {
-        if self.search.take().is_some() {
+        if self.search.global.take().is_some() {
             // While a map is made there is nothing to search in.
             let _ = self.relocalize();
         }
@@ -144,8 +144,8 @@ impl Slam {
 
     /// The evidence of a search is of a time that is over.
     pub(super) fn forget_search(&mut self) {
-        self.unmatched_since = None;
-        if let Some(search) = &mut self.search {
+        self.search.unmatched_since = None;
+        if let Some(search) = &mut self.search.global {
             search.restart();
         }
     }
@@ -164,13 +164,13 @@ impl Slam {
             return;
         }
         if 2 * accepted >= measurements.len() {
-            self.unmatched_since = None;
+            self.search.unmatched_since = None;
             return;
         }
-        let since = *self.unmatched_since.get_or_insert(stamp);
+        let since = *self.search.unmatched_since.get_or_insert(stamp);
         let limit = self.config.gate.starvation_limit_s;
         if limit > 0.0 && stamp.since(since) > limit {
-            self.unmatched_since = None;
+            self.search.unmatched_since = None;
             // Where there cannot be a search, the filter goes on as it is.
             let _ = self.relocalize();
         }

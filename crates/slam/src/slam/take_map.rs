@@ -45,8 +45,8 @@ impl Slam {
         if landmarks > most {
             return Err(TakeMapError::TooManyLandmarks { landmarks, most });
         }
-        self.estimator.take_map(map, self.time.unwrap_or_default());
-        self.waiting.clear();
+        self.estimator.take_map(map, self.at.time.unwrap_or_default());
+        self.odometry.waiting.clear();
         self.look_ahead();
         Ok(())
     }

@@ -41,13 +41,13 @@ impl Slam {
     /// identity that was gone, and the one that was kept; likewise where the robot turns out to have slipped before,
     /// and where the last scans were taken in again with a noise that was learned.
     pub fn split_landmarks(&self) -> &[(u32, u32)] {
-        &self.undo_loop.split
+        &self.history.undo_loop.split
     }
 
     /// Whether a loop is on trial.
     #[cfg(test)]
     pub(crate) fn is_loop_on_trial(&self) -> bool {
-        self.undo_loop.is_open()
+        self.history.undo_loop.is_open()
     }
 
     /// These pairs are not merged as a loop.
@@ -60,53 +60,57 @@ impl Slam {
     /// they would have given in time, and not in a part of a map, which others build on.
     fn tries_loops(&self) -> bool {
         let Config { map, timing, .. } = &self.config;
-        map.mode == MapMode::Mapping && map.local_features == 0 && timing.rewind_s == 0.0 && self.search.is_none()
+        map.mode == MapMode::Mapping
+            && map.local_features == 0
+            && timing.rewind_s == 0.0
+            && self.search.global.is_none()
     }
 
     /// Keeps what is needed to go back before this scan and come forward again; to be called before it is processed.
     pub(super) fn keep_for_undo_loop(&mut self, scan: &QueuedScan) {
-        self.undo_loop.split.clear();
+        self.history.undo_loop.split.clear();
         let tries = self.tries_loops();
         let too_many = self.estimator.state.landmarks.len() > MOST_LANDMARKS || !tries;
-        let past = self.inbox.past_messages();
-        if let Some(closed) = &mut self.undo_loop.closed {
+        let past = self.intake.inbox.past_messages();
+        if let Some(closed) = &mut self.history.undo_loop.closed {
             closed.measurements += scan.measurements.len();
             let is_full = closed.scans.len() >= MOST_SCANS || closed.measurements > MAX_MEASUREMENTS;
             if too_many || is_full || past > MOST_MESSAGES {
                 self.believe_loop();
             } else {
-                let copy = self.inbox.copy(scan);
+                let copy = self.intake.inbox.copy(scan);
                 closed.scans.push(copy);
             }
         }
-        let is_free = self.undo_loop.closed.as_ref().is_none_or(|closed| closed.trial.is_likely());
+        let is_free = self.history.undo_loop.closed.as_ref().is_none_or(|closed| closed.trial.is_likely());
         self.estimator.try_loops(!too_many && is_free);
     }
 
     /// Weighs what the last scan says of the loop on trial, or begins a trial of the loop that it has closed.
     fn follow_loop(&mut self, step: Option<&Step>) {
-        if let Some(closed) = &mut self.undo_loop.closed {
+        if let Some(closed) = &mut self.history.undo_loop.closed {
             closed.merged.extend_from_slice(self.estimator.merged());
             if let Some(step) = step {
                 self.estimator.judge(&mut closed.trial, (step.nis, step.dof));
             }
         }
         if let Some(ClosedLoop { before, pairs, trial }) = self.estimator.closed_loop()
-            && let Some(time) = self.time
+            && let Some(time) = self.at.time
         {
             self.believe_loop();
             let mut point = self.point(time);
             *point.estimator = before;
             let merged = self.estimator.merged().to_vec();
-            self.inbox.keep_past(true);
-            self.undo_loop.closed = Some(Closed { point, scans: Vec::new(), measurements: 0, pairs, merged, trial });
+            self.intake.inbox.keep_past(true);
+            self.history.undo_loop.closed =
+                Some(Closed { point, scans: Vec::new(), measurements: 0, pairs, merged, trial });
         }
     }
 
     /// Takes the loop on trial back where the last scan has refuted it. Gives what became of that scan then.
     pub(super) fn judge_loop(&mut self, step: Option<&Step>) -> Option<Result<Option<Step>, DropReason>> {
         self.follow_loop(step);
-        match self.undo_loop.closed.as_ref()?.trial.verdict() {
+        match self.history.undo_loop.closed.as_ref()?.trial.verdict() {
             Verdict::Open => None,
             Verdict::Believed => {
                 self.believe_loop();
@@ -118,16 +122,16 @@ impl Slam {
 
     /// The loop on trial stays.
     pub(super) fn believe_loop(&mut self) {
-        if let Some(closed) = self.undo_loop.closed.take() {
-            closed.scans.into_iter().for_each(|scan| self.inbox.recycle(scan));
+        if let Some(closed) = self.history.undo_loop.closed.take() {
+            closed.scans.into_iter().for_each(|scan| self.intake.inbox.recycle(scan));
             self.keep_past_as_needed();
         }
     }
 
     fn take_loop_back(&mut self) -> Option<Result<Option<Step>, DropReason>> {
-        let Closed { point, scans, pairs, merged, .. } = self.undo_loop.closed.take()?;
+        let Closed { point, scans, pairs, merged, .. } = self.history.undo_loop.closed.take()?;
         // What was used before the loop does not wait again.
-        self.inbox.forget_past(point.time);
+        self.intake.inbox.forget_past(point.time);
         let mut again = self.go_back_for_good(point);
         self.estimator.forbid(&pairs);
         self.end_refilter();
@@ -140,7 +144,7 @@ impl Slam {
             self.name_kept(&scan, &step);
             self.follow_loop(step.as_ref().ok().and_then(Option::as_ref));
             last = Some(step);
-            self.inbox.recycle(scan);
+            self.intake.inbox.recycle(scan);
         }
         self.end_again(again, merged);
         self.keep_past_as_needed();
