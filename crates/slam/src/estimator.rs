@@ -22,6 +22,7 @@ use crate::filter::{Discretization, Filter};
 use crate::fixed_lag::FixedLag;
 use crate::inbox::Segment;
 use crate::input::{Measurement, MeasurementKind};
+use crate::linearize::Match;
 use crate::linearized::LinearizedStep;
 use crate::measurement::Component;
 use crate::model::Model;
@@ -44,6 +45,7 @@ pub use point::EstimatorPoint;
 pub use recovery::Suspicion;
 use serde::{Deserialize, Serialize};
 pub use slip::Slip;
+use std::borrow::Cow;
 
 /// State and model of one filter.
 pub struct Estimator {
@@ -253,6 +255,12 @@ impl Estimator {
         &self.workspace.measurements
     }
 
+    /// The measurements of the last update, the Cholesky factor of their joint innovation covariance, row by row, and
+    /// how many numbers they have.
+    pub fn last_update(&self) -> (&[Match], &[f64], usize) {
+        self.workspace.last_innovation()
+    }
+
     /// What the last scan was of, for who has it again after other scans.
     pub fn exchange_measurements(&mut self, checked_measurements: &mut Vec<Associated>) {
         std::mem::swap(&mut self.workspace.measurements, checked_measurements);
@@ -401,6 +409,16 @@ impl Estimator {
         if pending != Increment::none() {
             self.propagate(&pending);
         }
+    }
+
+    /// The state after that motion, which stays where it is.
+    pub fn settled(&self) -> Cow<'_, State> {
+        if self.pending == Increment::none() {
+            return Cow::Borrowed(&self.state);
+        }
+        let mut state = self.state.clone();
+        propagate(&mut state, &self.pending, &self.model.filter, &mut Rows::default());
+        Cow::Owned(state)
     }
 
     /// Moves all hypotheses.

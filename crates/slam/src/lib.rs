@@ -176,6 +176,7 @@ mod belief;
 mod bound;
 mod calibration;
 mod chart;
+mod check;
 mod checked;
 mod config;
 mod delayed;
@@ -194,6 +195,7 @@ mod history;
 mod inbox;
 mod input;
 mod iterate;
+mod kalman_filter;
 mod known_map;
 mod level;
 mod linearize;
@@ -248,6 +250,7 @@ pub use checked::CheckedMeasurement;
 pub use georeference::world_of_two;
 pub use global_localization::GlobalLocalization;
 pub use inbox::Segment;
+pub use kalman_filter::{Block, Correction as KalmanCorrection, KalmanFilter};
 pub use linearized::{LinearizedMeasurement, LinearizedStep};
 pub use measurement::{
     Bearing, Component, LandmarkMeasurement, Noise, PoseMeasurement, Position, Range, RangeBearing, StereoBearings,

@@ -2,7 +2,6 @@
 
 mod again;
 mod aside;
-mod check;
 mod dead_reckoning;
 mod fields;
 mod finder;

@@ -393,6 +393,14 @@ impl State {
         }
     }
 
+    /// ∂(δp, δθ)/∂(error of the pose).
+    pub fn pose_error(&self) -> Matrix3<f64> {
+        match self.coordinates {
+            Coordinates::World | Coordinates::Robot => Matrix3::identity(),
+            Coordinates::Invariant => additive_from_left(&self.pose.p),
+        }
+    }
+
     /// Covariance of (p, θ) − (p̂, θ̂).
     pub fn pose_covariance(&self) -> Matrix3<f64> {
         let block = self.covariance.pose_block();

@@ -78,6 +78,12 @@ impl StepBuffers {
         self.associations.ambiguous()
     }
 
+    /// The measurements of the last update, the Cholesky factor of their joint innovation covariance, row by row, and
+    /// how many numbers they have.
+    pub fn last_innovation(&self) -> (&[Match], &[f64], usize) {
+        (&self.associations.matches, self.workspace.factor_of_innovation(), self.workspace.numbers())
+    }
+
     /// The measurements of the last update, and the pivots of the factor of their joint covariance.
     pub fn last_update(&self) -> (&[Match], impl Iterator<Item = f64>) {
         let (factor, m) = (self.workspace.factor_of_innovation(), self.workspace.numbers());

@@ -391,7 +391,6 @@ impl Covariance {
     }
 
     /// As a full matrix.
-    #[cfg(test)]
     pub fn to_matrix(&self) -> nalgebra::DMatrix<f64> {
         nalgebra::DMatrix::from_fn(self.dim(), self.dim(), |i, j| self.get(i, j))
     }

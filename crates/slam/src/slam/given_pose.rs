@@ -1,8 +1,8 @@
 //! A pose of the robot that is given from outside.
 
+use crate::check::check_pose;
 use crate::output::DropReason;
 use crate::slam::Slam;
-use crate::slam::check::check_pose;
 use lienav_lie::Se2;
 use nalgebra::Matrix3;
 

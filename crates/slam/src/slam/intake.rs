@@ -1,11 +1,11 @@
 //! The intake of odometry: which messages are of the clock in force, have a stamp that may be believed, and velocities
 //! that the platform can have reached.
 
+use crate::check::checked_covariance;
 use crate::inbox::MAX_SEGMENT_S;
 use crate::input::Odometry;
 use crate::output::DropReason;
 use crate::slam::Slam;
-use crate::slam::check::checked_covariance;
 use crate::{early, spikes};
 use lienav_base::clock::TimeJump;
 use lienav_base::clock::{Limits, Verdict};

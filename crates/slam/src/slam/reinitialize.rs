@@ -8,12 +8,12 @@
 //! map stays, and with `initial.mode: unknown` the filter searches for the robot in it. The scan counts as
 //! [`DropReason::InvalidCovariance`].
 
+use crate::check::check_pose;
 use crate::config::{MapMode, StartMode};
 use crate::ekf::validity::valid_covariance;
 use crate::motion::Increment;
 use crate::output::{DropReason, Processed, Step};
 use crate::slam::Slam;
-use crate::slam::check::check_pose;
 use crate::slam::last_valid::Validity;
 
 /// The joint covariance is invalid after so many updates in a row that found it indefinite: one may be rounding, of a

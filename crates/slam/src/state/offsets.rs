@@ -74,6 +74,11 @@ impl Offsets {
         Some(self.row + 2 * k)
     }
 
+    /// The estimates of all, in the order of their rows.
+    pub fn values(&self) -> impl Iterator<Item = f64> + '_ {
+        self.slots.iter().flat_map(|slot| slot.value)
+    }
+
     /// The estimate of b in these rows.
     pub fn value(&self, row: usize) -> Vector2<f64> {
         self.slots.get((row - self.row) / 2).map_or_else(Vector2::zeros, |slot| Vector2::from(slot.value))

@@ -46,7 +46,7 @@ impl State {
     }
 
     /// L and B of δp_i = L·(pose error) + B·(landmark error), the error of landmark `i` in the map.
-    fn position_error(&self, i: usize) -> (Matrix2x3<f64>, Matrix2<f64>) {
+    pub fn position_error(&self, i: usize) -> (Matrix2x3<f64>, Matrix2<f64>) {
         let x = &self.landmarks[i].x;
         match self.coordinates {
             Coordinates::World => (Matrix2x3::zeros(), Matrix2::identity()),

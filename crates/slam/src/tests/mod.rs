@@ -15,6 +15,7 @@ mod gaussian_sum;
 mod global_localization;
 mod hall;
 mod hypotheses;
+mod kalman_filter;
 mod known_map;
 mod laws;
 mod lookahead;

@@ -13,7 +13,7 @@ const MAX_COORDINATE_M: f64 = 1e7;
 const MAX_POSITION_STD_M: f64 = 1e5;
 
 /// Where a pose from outside may be, and how uncertain. Returns its covariance, valid.
-pub(super) fn check_pose(pose: &Se2, covariance: &Matrix3<f64>) -> Result<Matrix3<f64>, DropReason> {
+pub fn check_pose(pose: &Se2, covariance: &Matrix3<f64>) -> Result<Matrix3<f64>, DropReason> {
     if !(pose.p.iter().all(|x| x.is_finite()) && pose.theta.is_finite()) {
         return Err(DropReason::NotFinite);
     }
@@ -26,7 +26,7 @@ pub(super) fn check_pose(pose: &Se2, covariance: &Matrix3<f64>) -> Result<Matrix
 
 /// A covariance that is symmetric to a millionth, and [valid](valid_covariance): as it is where it is positive
 /// semidefinite, and made so where rounding has left less.
-pub(super) fn checked_covariance(c: &Matrix3<f64>) -> Result<Matrix3<f64>, DropReason> {
+pub fn checked_covariance(c: &Matrix3<f64>) -> Result<Matrix3<f64>, DropReason> {
     if !c.iter().all(|x| x.is_finite()) {
         return Err(DropReason::NotFinite);
     }
