@@ -49,7 +49,7 @@
 //!
 //! with d the differences between the landmarks of the open part and what the closed ones know of them, S their
 //! covariance, and c = Cov(β + ξ, d). A part goes on with the landmarks in view when the last one is closed; that both
-//! know these from the same readings is in S and c. `docs/parts.md` derives it and has costs and errors over the size of the map.
+//! know these from the same readings is in S and c. `docs/submaps.md` derives it and has costs and errors over the size of the map.
 //!
 //! # Where to go on
 //!
