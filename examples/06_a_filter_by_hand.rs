@@ -40,7 +40,7 @@ impl LandmarkMeasurement<1> for SignalStrength {
     }
 }
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
+pub fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut filter = KalmanFilter::new(Filter::named("default")?, Config::default())?;
     let radio = filter.add_sensor(Sensor::of_landmarks(SignalStrength { std_db: 0.5 }, Se2::identity()))?;
 

@@ -15,6 +15,9 @@ mod monte_carlo;
 #[path = "../examples/05_attitude.rs"]
 mod attitude;
 
+#[path = "../examples/06_a_filter_by_hand.rs"]
+mod a_filter_by_hand;
+
 #[test]
 fn slam_with_ranges_and_bearings() {
     range_bearing_slam::main().unwrap();
@@ -38,4 +41,9 @@ fn monte_carlo_of_three_filters() {
 #[test]
 fn attitude_of_a_swinging_sensor() {
     attitude::main().unwrap();
+}
+
+#[test]
+fn a_filter_that_a_program_steps() {
+    a_filter_by_hand::main().unwrap();
 }

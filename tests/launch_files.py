@@ -71,7 +71,7 @@ def generate_launch_description():
 
 def documented():
     """Yield page, launch file and arguments of every `ros2 launch lienav …` in code of the documents."""
-    for page in sorted((ROOT / 'docs').glob('*.md')) + [ROOT / 'README.md']:
+    for page in sorted((ROOT / 'docs').rglob('*.md')) + [ROOT / 'README.md']:
         text = page.read_text().replace('\\\n', ' ')
         for line in re.findall(r'^    .*?(ros2 launch lienav .*)$', text, re.MULTILINE):
             words = shlex.split(line, comments=True)[3:]

@@ -12,8 +12,9 @@ use text::{code_of, commands};
 /// The pages of the documentation.
 fn pages() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let folder = fs::read_dir(root.join("docs")).unwrap().map(|entry| entry.unwrap().path());
-    let pages = folder.chain(["README.md", "CONTRIBUTING.md"].map(|name| root.join(name)));
+    let folders = ["docs", "docs/lab"].map(|folder| fs::read_dir(root.join(folder)).unwrap());
+    let entries = folders.into_iter().flatten().map(|entry| entry.unwrap().path());
+    let pages = entries.chain(["README.md", "CONTRIBUTING.md"].map(|name| root.join(name)));
     pages.filter(|path| path.extension().is_some_and(|end| end == "md")).collect()
 }
 

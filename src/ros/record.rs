@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// What `slam_node` hears and says, beside ground truth and transforms, by the names of the README.
+/// What `slam_node` subscribes to and publishes, beside ground truth and transforms, as docs/running.md names it.
 pub const TOPICS: [&str; 23] = [
     "odom",
     "features",

@@ -15,11 +15,24 @@ use lienav_sim::Scenario;
 use lienav_slam::{Config, DropReason};
 use std::path::Path;
 
-/// Headings of `docs/parameters.md`, and the table that belongs below each. Those of the nodes need ROS.
+/// The parameters of the nodes and of the filters.
+const ROBOTS: &str = "docs/parameters.md";
+
+/// What only studies and simulations need.
+const STUDIES: &str = "docs/lab/simulation.md";
+
+/// Headings of [`STUDIES`], and the table that belongs below each.
+fn tables_of_studies() -> Vec<(&'static str, String)> {
+    vec![
+        ("## Choices of a study", to_markdown(&Study::default(), &Study::choices())),
+        ("## The simulation", to_markdown(&Scenario::default(), lienav_sim::SPECS)),
+    ]
+}
+
+/// Headings of [`ROBOTS`], and the table that belongs below each. Those of the nodes need ROS.
 fn tables() -> Vec<(&'static str, String)> {
     vec![
         ("## The filter", to_markdown(&Config::default(), lienav_slam::SPECS)),
-        ("## Choices of a study", to_markdown(&Study::default(), &Study::choices())),
         #[cfg(feature = "ros")]
         ("## Every node", to_markdown(&parameters::Time::default(), parameters::TIME_SPECS)),
         #[cfg(feature = "ros")]
@@ -46,7 +59,6 @@ fn tables() -> Vec<(&'static str, String)> {
             "## landmark_detector_node itself",
             to_markdown(&landmark_detector_node::Settings::default(), landmark_detector_node::SPECS),
         ),
-        ("## The simulation", to_markdown(&Scenario::default(), lienav_sim::SPECS)),
         #[cfg(feature = "ros")]
         ("## simulator_node itself", to_markdown(&simulator_node::Settings::default(), simulator_node::SPECS)),
     ]
@@ -69,41 +81,42 @@ fn with_table(text: &str, heading: &str, table: &str) -> String {
 
 #[test]
 fn the_parameters_in_the_documents_are_those_of_the_code() {
-    let path = "docs/parameters.md";
-    let found = read(path);
-    let expected = tables().iter().fold(found.clone(), |text, (heading, table)| with_table(&text, heading, table));
-    if found != expected && std::env::var_os("LIENAV_UPDATE_DOCS").is_some() {
-        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
-        write_atomically(&file, |out| out.write_all(expected.as_bytes())).unwrap();
-        return;
+    for (path, tables) in [(ROBOTS, tables()), (STUDIES, tables_of_studies())] {
+        let found = read(path);
+        let expected = tables.iter().fold(found.clone(), |text, (heading, table)| with_table(&text, heading, table));
+        if found != expected && std::env::var_os("LIENAV_UPDATE_DOCS").is_some() {
+            let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
+            write_atomically(&file, |out| out.write_all(expected.as_bytes())).unwrap();
+            continue;
+        }
+        let wrong = expected.lines().find(|line| !found.contains(line)).unwrap_or("a row too many");
+        assert!(
+            found == expected,
+            "{path} is out of date: {wrong}\nLIENAV_UPDATE_DOCS=1 cargo test --test config mends it"
+        );
     }
-    let wrong = expected.lines().find(|line| !found.contains(line)).unwrap_or("a row too many");
-    assert!(
-        found == expected,
-        "{path} is out of date: {wrong}\nLIENAV_UPDATE_DOCS=1 cargo test --test config mends it"
-    );
 }
 
 #[test]
-fn the_parameters_in_the_readme_are_rows_of_the_table() {
-    let (readme, table) = (read("README.md"), to_markdown(&Config::default(), lienav_slam::SPECS));
+fn the_first_parameters_of_a_robot_are_rows_of_the_table() {
+    let (page, table) = (read("docs/running.md"), to_markdown(&Config::default(), lienav_slam::SPECS));
     let is_parameter =
         |line: &&str| lienav_slam::SPECS.iter().any(|spec| line.starts_with(&format!("| `{}` |", spec.name)));
-    let rows: Vec<&str> = readme.lines().filter(is_parameter).collect();
-    assert!(rows.len() >= 5, "the README shows parameters");
+    let rows: Vec<&str> = page.lines().filter(is_parameter).collect();
+    assert!(rows.len() >= 5, "docs/running.md shows parameters");
     for row in rows {
-        assert!(table.lines().any(|line| line == row), "README.md is out of date: {row}");
+        assert!(table.lines().any(|line| line == row), "docs/running.md is out of date: {row}");
     }
 }
 
 #[test]
-fn the_readme_names_what_the_nodes_publish() {
-    let readme = read("README.md");
+fn the_page_about_running_names_what_the_nodes_publish() {
+    let page = read("docs/running.md");
     for (topic, message, _) in super::rviz::TOPICS {
         let (topic, message) = (topic.trim_start_matches('/'), message.replace("/msg/", "/"));
         if !topic.starts_with("ground_truth") {
             let named = |line: &str| line.contains(&format!("`{topic}`")) && line.contains(&message);
-            assert!(readme.lines().any(named), "README.md does not name {topic} ({message})");
+            assert!(page.lines().any(named), "docs/running.md does not name {topic} ({message})");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `docs/papers.md`, the table of all items of the texts, against what can be run: its commands and tests exist, every
+//! `docs/lab/papers.md`, the table of all items of the texts, against what can be run: its commands and tests exist, every
 //! reproduction has a row, nothing is missing, and what is different says why.
 
 use super::read;
@@ -8,7 +8,7 @@ use std::process::Command;
 
 /// Item, command or test, status.
 fn rows() -> Vec<[String; 3]> {
-    let text = read("docs/papers.md");
+    let text = read("docs/lab/papers.md");
     let cells = |line: &str| -> Option<[String; 3]> {
         // A bar in a cell is escaped.
         let line = line.replace("\\|", "¦");
@@ -100,7 +100,7 @@ fn nothing_of_the_papers_is_missing_and_what_is_different_says_why() {
 
 #[test]
 fn the_errata_name_tests_that_exist() {
-    let (text, sources) = (read("docs/errata.md"), sources());
+    let (text, sources) = (read("docs/lab/errata.md"), sources());
     let tests: Vec<&str> = text.split('`').skip(1).step_by(2).filter(|code| code.contains("::")).collect();
     assert!(tests.len() > 10);
     for code in tests {
@@ -110,6 +110,6 @@ fn the_errata_name_tests_that_exist() {
                 || text.contains(&format!("mod {last};"))
                 || text.contains(&format!("mod {last} "))
         });
-        assert!(exists, "docs/errata.md: {code}");
+        assert!(exists, "docs/lab/errata.md: {code}");
     }
 }

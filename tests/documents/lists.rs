@@ -58,7 +58,7 @@ pub const INSTEAD: &[(&str, &str, &str)] = &[
 /// The beginning of a command, and why it is not run.
 pub const NOT_RUN: &[(&str, &str)] = &[
     ("lienav reproduce thesis-2 --out", "minutes; `--quick` is run, and lienav-lab's tests have its parts"),
-    ("lienav reproduce all", "an hour; tests/config holds the rows of docs/papers.md against what can be run"),
+    ("lienav reproduce all", "an hour; tests/config holds the rows of docs/lab/papers.md against what can be run"),
     ("lienav reproduce thesis-5", "minutes; one of its tables is run"),
     ("python3 benches/like_mrclam.py", "half an hour; lienav-slam's tests of the Gaussian sum have two such runs"),
     ("lienav reproduce honesty", "a quarter of an hour; lienav-eval's tests have a case, tests/cli a recording"),

@@ -1,6 +1,7 @@
 //! The documentation is true: every command of a page or of a help text is run as a reader copies it, by a shell, in a
 //! folder with what it speaks of. What is run in another form, elsewhere, or not at all is listed with its reason.
 //!
+//! - [`links`]: links between pages lead to a heading that exists, and source files name pages that exist;
 //! - [`text`]: where commands stand in a text;
 //! - [`lists`]: which commands are run otherwise, and why;
 //! - [`place`]: the folder, with bags, maps and data sets under the names that the documents use.
@@ -9,6 +10,7 @@
 
 #![cfg(all(feature = "lab", not(feature = "ros")))]
 
+mod links;
 mod lists;
 mod place;
 #[path = "../../src/cli/documents/text.rs"]
@@ -32,18 +34,24 @@ struct Text {
     commands: Vec<String>,
 }
 
-fn pages() -> Vec<Text> {
-    let folder = fs::read_dir(root().join("docs")).unwrap().map(|entry| entry.unwrap().path());
+/// All pages of the documentation, in order.
+fn paths() -> Vec<PathBuf> {
+    let folders = ["docs", "docs/lab"].map(|folder| fs::read_dir(root().join(folder)).unwrap());
     let others = ["README.md", "CONTRIBUTING.md", "SECURITY.md", "python/README.md"].map(|name| root().join(name));
-    let mut pages: Vec<PathBuf> =
-        folder.chain(others).filter(|path| path.extension().is_some_and(|e| e == "md")).collect();
-    pages.sort();
+    let entries = folders.into_iter().flatten().map(|entry| entry.unwrap().path());
+    let mut paths: Vec<PathBuf> =
+        entries.chain(others).filter(|path| path.extension().is_some_and(|e| e == "md")).collect();
+    paths.sort();
+    paths
+}
+
+fn pages() -> Vec<Text> {
     let read = |path: PathBuf| {
         let code = text::code_of(&fs::read_to_string(&path).unwrap());
         let name = path.strip_prefix(root()).unwrap().display().to_string();
         Text { name, commands: text::commands(&code, PROGRAMS) }
     };
-    pages.into_iter().map(read).collect()
+    paths().into_iter().map(read).collect()
 }
 
 /// The help text of a call and of all calls below it.
@@ -147,6 +155,16 @@ fn every_command_of_the_command_line_in_a_document_runs() {
     println!("{run} commands were run, {left} were not");
     assert!(failures.is_empty(), "{}", failures.join("\n"));
     assert!(run > if data { 70 } else { 40 }, "only {run} commands were run");
+}
+
+/// Where there is Python, which CI has.
+#[test]
+fn the_figures_are_those_that_the_script_draws() {
+    let draw = Command::new("python3").arg(root().join("docs/figures/draw.py")).arg("--check").output();
+    match draw {
+        Ok(done) => assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr)),
+        Err(error) => println!("not run: python3: {error}"),
+    }
 }
 
 #[derive(Default)]

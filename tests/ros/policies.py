@@ -53,14 +53,34 @@ def used(observer, name):
     }
 
 
+# What the sections of every node and of managed nodes have on the page, once for all.
+COMMON = {
+    '/parameter_events',
+    '/rosout',
+    '~/change_state',
+    '~/describe_parameters',
+    '~/get_available_states',
+    '~/get_available_transitions',
+    '~/get_parameter_types',
+    '~/get_parameters',
+    '~/get_state',
+    '~/get_transition_graph',
+    '~/get_type_description',
+    '~/list_parameters',
+    '~/set_parameters',
+    '~/set_parameters_atomically',
+    '~/transition_event',
+}
+
+
 def compare_with_the_page(types):
     """Hold the section of docs/topics.md of this enclave against what is used."""
     page = pathlib.Path(policies).resolve().parents[2] / 'docs/topics.md'
-    words = {'subscribe': 'hears', 'publish': 'says', 'reply': 'answers', 'request': 'asks'}
+    words = {'subscribe': 'subscribes', 'publish': 'publishes', 'reply': 'serves', 'request': 'calls'}
     rows = [
         f'| {word} | `{topic}` | {types[what, topic].replace("/msg/", "/").replace("/srv/", "/")} |'
         for what, word in words.items()
-        for _, topic in sorted(key for key in types if key[0] == what)
+        for _, topic in sorted(key for key in types if key[0] == what and key[1] not in COMMON)
     ]
     table = '\n'.join(['| | name | type |', '|---|---|---|', *rows])
     text = page.read_text()

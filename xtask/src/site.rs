@@ -15,6 +15,9 @@ const MDBOOK: &str = "0.5.4";
 /// Pages that are made of the code, and are nowhere in the repository.
 const GENERATED: [&str; 3] = ["command-line.md", "python-reference.md", "rust.md"];
 
+/// Folders with pages and pictures; a page lies in the same one on the site, without `docs/`.
+const FOLDERS: [&str; 3] = ["docs", "docs/figures", "docs/lab"];
+
 /// What mdBook makes of the beginning and of the end of a block of language `math`.
 const FORMULA: (&str, &str) = ("<pre><code class=\"language-math\">", "</code></pre>");
 
@@ -57,21 +60,26 @@ fn lay_out(root: &Path, source: &Path) -> Result<usize> {
     let mut summary = fs::read_to_string(root.join("docs/SUMMARY.md")).context("docs/SUMMARY.md")?;
     let listed = links(&summary);
     let mut pages = BTreeSet::new();
-    for entry in fs::read_dir(root.join("docs"))? {
-        let path = entry?.path();
-        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        match path.extension().and_then(|extension| extension.to_str()) {
-            Some("md") if name != "SUMMARY.md" => {
-                let text = fs::read_to_string(&path)?;
-                // A name in angle brackets is no markup.
-                let text = text.replace("<name>", "&lt;name&gt;");
-                fs::write(source.join(&name), for_site(&text, "docs"))?;
-                pages.insert(name);
+    for folder in FOLDERS {
+        let place = folder.strip_prefix("docs").unwrap_or(folder).trim_start_matches('/');
+        fs::create_dir_all(source.join(place))?;
+        for entry in fs::read_dir(root.join(folder)).with_context(|| folder.to_owned())? {
+            let path = entry?.path();
+            let file = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+            let name = if place.is_empty() { file } else { format!("{place}/{file}") };
+            match path.extension().and_then(|extension| extension.to_str()) {
+                Some("md") if name != "SUMMARY.md" => {
+                    let text = fs::read_to_string(&path)?;
+                    // A name in angle brackets is no markup.
+                    let text = text.replace("<name>", "&lt;name&gt;");
+                    fs::write(source.join(&name), for_site(&text, folder))?;
+                    pages.insert(name);
+                }
+                Some("svg" | "png" | "webp") => {
+                    fs::copy(&path, source.join(&name))?;
+                }
+                _ => {}
             }
-            Some("svg" | "png" | "webp") => {
-                fs::copy(&path, source.join(&name))?;
-            }
-            _ => {}
         }
     }
     for (name, path) in
@@ -140,21 +148,38 @@ fn place(target: &str, folder: &str) -> Place {
     if target.contains("://") || target.starts_with('#') || target.starts_with("mailto:") {
         return Place::Elsewhere;
     }
-    let from_root = match (folder, target.strip_prefix("../")) {
-        ("", _) => target.to_owned(),
-        (_, Some(above)) => above.to_owned(),
-        (folder, None) => format!("{folder}/{target}"),
-    };
-    let (path, anchor) = from_root.split_once('#').unwrap_or((&from_root, ""));
+    let (path, anchor) = target.split_once('#').unwrap_or((target, ""));
+    let path = from_root(path, folder);
     let is_page = |path: &str| ["md", "svg", "png", "webp"].iter().any(|end| path.ends_with(&format!(".{end}")));
-    let on_site =
-        path.strip_prefix("docs/").or(["README.md", "CONTRIBUTING.md", "CHANGELOG.md"].contains(&path).then_some(path));
+    let on_site = path
+        .strip_prefix("docs/")
+        .or(["README.md", "CONTRIBUTING.md", "CHANGELOG.md"].iter().find(|p| **p == path).copied());
     match on_site {
-        Some(name) if is_page(name) && !name.contains('/') => {
-            Place::Page(if anchor.is_empty() { name.to_owned() } else { format!("{name}#{anchor}") })
+        Some(name) if is_page(name) => {
+            // From a page in a folder of the site, the way leads up first.
+            let inside = folder.strip_prefix("docs/").unwrap_or_default();
+            let page = match name.strip_prefix(&format!("{inside}/")) {
+                Some(beside) if !inside.is_empty() => beside.to_owned(),
+                _ if inside.is_empty() => name.to_owned(),
+                _ => format!("../{name}"),
+            };
+            Place::Page(if anchor.is_empty() { page } else { format!("{page}#{anchor}") })
         }
-        _ => Place::Repository(path.to_owned()),
+        _ => Place::Repository(path),
     }
+}
+
+/// The path from the root of what a page in `folder` links to.
+fn from_root(target: &str, folder: &str) -> String {
+    let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
+    for part in target.split('/') {
+        match part {
+            ".." => _ = parts.pop(),
+            "." => {}
+            part => parts.push(part),
+        }
+    }
+    parts.join("/")
 }
 
 /// The command line, as `lienav help` explains it.
@@ -257,6 +282,11 @@ mod tests {
             for_site("[x](docs/filters.md) [docs](docs) [LICENSE](LICENSE)", ""),
             "[x](filters.md) docs LICENSE"
         );
+        let page =
+            "[a](papers.md), [b](../filters.md#gate), [c](../../README.md), ![p](../demo.svg), [d](../../src/lib.rs)";
+        let expected =
+            "[a](papers.md), [b](../filters.md#gate), [c](../README.md), ![p](../demo.svg), d (`src/lib.rs`)";
+        assert_eq!(for_site(page, "docs/lab"), expected);
     }
 
     #[test]
@@ -265,16 +295,20 @@ mod tests {
         lay_out(&root(), &folder).unwrap();
         let mut broken = Vec::new();
         let listed = links(&fs::read_to_string(folder.join("SUMMARY.md")).unwrap());
-        for entry in fs::read_dir(&folder).unwrap() {
+        let places = ["", "lab/"];
+        for (place, entry) in
+            places.iter().flat_map(|place| fs::read_dir(folder.join(place)).unwrap().map(move |entry| (place, entry)))
+        {
             let path = entry.unwrap().path();
-            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            let name = format!("{place}{}", path.file_name().unwrap().to_string_lossy());
             if !name.ends_with(".md") {
                 continue;
             }
             assert!(name == "SUMMARY.md" || listed.contains(&name), "{name} is not in the summary");
             let text = fs::read_to_string(&path).unwrap();
             let missing = |target: &String| {
-                !GENERATED.contains(&target.as_str()) && !target.contains("://") && !folder.join(target).exists()
+                let generated = GENERATED.contains(&target.trim_start_matches("../"));
+                !generated && !target.contains("://") && !path.with_file_name(target).exists()
             };
             broken.extend(links(&text).into_iter().filter(missing).map(|target| format!("{name}: {target}")));
         }

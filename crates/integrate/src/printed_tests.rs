@@ -1,4 +1,4 @@
-//! Identities of the texts, and formulas that do not hold as they are printed (`docs/errata.md`).
+//! Identities of the texts, and formulas that do not hold as they are printed (`docs/lab/errata.md`).
 
 use crate::dynamics::StabilityBody;
 use crate::dynamics::inertial::luo_sun;

@@ -41,8 +41,8 @@
 //! - [`to_text`] prints a report, [`write()`] writes it with its figures.
 //! - [`measure`] has what the experiments share: observed orders, drifts, the time of a step.
 //! - [`mod@stability_test`] is the long-time test for a method of your own.
-//! - The tables of the filters' chapter are in `lienav-eval` (`thesis5`). `docs/integrators.md` and
-//!   `docs/exponential.md` describe methods and experiments. The numbered examples use filters;
+//! - The tables of the filters' chapter are in `lienav-eval` (`thesis5`). `docs/lab/integrators.md` and
+//!   `docs/lab/exponential.md` describe methods and experiments. The numbered examples use filters;
 //!   `examples/05_attitude.rs` uses an integrator.
 
 #![forbid(unsafe_code)]

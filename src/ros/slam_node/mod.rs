@@ -1,4 +1,4 @@
-//! `slam_node`: odometry and features in; pose, map and transform out. The README has the table of its topics.
+//! `slam_node`: odometry and features in; pose, map and transform out. docs/running.md has the table of its topics.
 //!
 //! Two threads: the main one turns ROS and empties its small channels into a queue that counts what it drops; the
 //! other (`worker`) takes from that queue, steps the filter and publishes.

@@ -1,7 +1,7 @@
 //! Chapter 2 of Shen 2019, geometric exponential integrators: tables 2.3 and 2.4, figures 2.1–2.8, and an elastic arm.
 //!
 //! The text gives no initial data, no tolerance of its iterations and no rule for what it calls the largest step; what
-//! is chosen here, and where that makes numbers differ, is in `docs/exponential.md`.
+//! is chosen here, and where that makes numbers differ, is in `docs/lab/exponential.md`.
 
 mod arm;
 mod cost;
