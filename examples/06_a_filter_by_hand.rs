@@ -40,6 +40,10 @@ impl LandmarkMeasurement<1> for SignalStrength {
     }
 }
 
+/// Steps the filter, and prints what it knows.
+///
+/// # Errors
+/// The filter does not have that name, or an input is refused.
 pub fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut filter = KalmanFilter::new(Filter::named("default")?, Config::default())?;
     let radio = filter.add_sensor(Sensor::of_landmarks(SignalStrength { std_db: 0.5 }, Se2::identity()))?;
