@@ -58,6 +58,7 @@ MECHANISMS = {
     "city-trees-no-ids": (
         "g2o:{data}/city_trees/run_0.graph.gz:{data}/city_trees/truth.graph.gz", "--filter default --ignore-ids"
     ),
+    "victoria": ("victoria:{data}/victoria_park", "--config config/victoria.yaml"),
     "victoria-every-15": ("victoria:{data}/victoria_park", "--config config/victoria.yaml --every 15"),
     "victoria-every-15-submaps": (
         "victoria:{data}/victoria_park", "--config config/victoria.yaml --every 15 --set map.local_features=50"

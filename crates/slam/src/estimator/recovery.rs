@@ -15,8 +15,12 @@ use std::f64::consts::PI;
 /// the right one within the gate, the right one is among the eight in 98 % of all cases (Poisson).
 const OTHERS: f64 = 4.0;
 
-/// The odds at which a scan is taken for one of another place, as a logarithm: 1,000 to one.
-const ELSEWHERE: f64 = 6.9;
+/// The odds at which scans are taken for those of another place, as a logarithm: a million to one. A robot is carried away
+/// once in so many scans, a day at 10 Hz; each scan is a chance of a false alarm.
+const ELSEWHERE: f64 = 13.8;
+/// What one scan says at most, as a logarithm of odds: of 30 scans, one is disturbed as a whole, by what hides or tilts the
+/// sensor, and misses everything wherever the robot is.
+const ONE_SCAN: f64 = 3.4;
 /// So many landmarks in view have to be missed: fewer may be hidden by one thing.
 const MISSED: usize = 3;
 /// A landmark in view is read less often than a measurement is beside it by chance below this probability, and says
@@ -85,7 +89,8 @@ impl Estimator {
     /// Σ_read ln p/c + Σ_missed ln (1 − p)/(1 − c)
     /// ```
     ///
-    /// with the probability p that a landmark is read where it is, and c that a measurement lies in its gate by chance.
+    /// with the probability p that a landmark is read where it is, and c that a measurement lies in its gate by chance. A
+    /// scan that is disturbed as a whole misses all of them at once, so that one scan says no more than [`ONE_SCAN`].
     pub fn is_elsewhere(&self, raw_measurements: &[Measurement], suspicion: &mut Option<Suspicion>) -> bool {
         let is_joint = self.model.association == Association::Joint && self.model.map.mode == MapMode::Mapping;
         let nameless = raw_measurements.iter().filter(|raw| raw.id.is_none()).count();
@@ -115,6 +120,7 @@ impl Estimator {
         let is_read = |id: u32| self.memory.existence(id).is_some_and(|existence| existence.last == self.memory.scan);
         let recent = self.memory.recent();
         let mut sum = suspicion.unwrap_or(Suspicion { since, log_odds: 0.0, missed: 0 });
+        let mut of_scan = 0.0;
         for (i, landmark) in self.state.landmarks.iter().enumerate() {
             let z = self.state.in_robot(i);
             let detection = rates.detection_in_view(&z);
@@ -123,12 +129,13 @@ impl Estimator {
                 continue;
             }
             if is_read(landmark.id) {
-                sum.log_odds += (detection / by_chance).ln();
+                of_scan += (detection / by_chance).ln();
             } else {
-                sum.log_odds += ((1.0 - detection) / (1.0 - by_chance)).ln();
+                of_scan += ((1.0 - detection) / (1.0 - by_chance)).ln();
                 sum.missed += 1;
             }
         }
+        sum.log_odds += f64::max(of_scan, -ONE_SCAN);
         *suspicion = Some(sum).filter(|sum| sum.log_odds < 0.0);
         sum.missed >= MISSED && sum.log_odds < -ELSEWHERE
     }
