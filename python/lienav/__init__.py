@@ -1,6 +1,7 @@
 """Planar landmark SLAM by symmetry-reduced Kalman filtering, attitude by Lie group integrators, simulation, evaluation.
 
-- :class:`Slam` is the filter: messages in, steps out. :class:`Attitude` estimates orientation.
+- :class:`Slam` is the filter: messages in, steps out. :class:`KalmanFilter` is the same filter, stepped by
+  the program, with sensors whose model is written in Python. :class:`Attitude` estimates orientation.
 - :func:`open` reads bags and data sets, :func:`simulate` simulates, :class:`Recording` also takes arrays.
 - :func:`evaluate` runs filters over a recording and judges them; :func:`batch` is the estimate from all data at once;
   :func:`monte_carlo` does it for many simulated runs, on one machine or many.
@@ -26,7 +27,7 @@ from ._data import (
 )
 from ._errors import Error, Failed, WrongCall
 from ._evaluation import Evaluation, Report, batch, evaluate, filters
-from ._lienav import Step, __version__
+from ._lienav import Correction, KalmanFilter, Step, __version__
 from ._monte_carlo import MonteCarlo, merge_shards, monte_carlo
 from ._recording import Recording, open, scenarios, simulate  # noqa: A004
 from ._slam import Slam
@@ -36,12 +37,14 @@ __all__ = [
     "AttitudeEstimate",
     "AttitudeReport",
     "Attitudes",
+    "Correction",
     "Error",
     "Errors",
     "Evaluation",
     "Failed",
     "Features",
     "Imu",
+    "KalmanFilter",
     "Landmarks",
     "MonteCarlo",
     "Odometry",

@@ -1,7 +1,7 @@
 """The compiled part of lienav; `lienav` is its face."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy.typing as npt
@@ -65,6 +65,86 @@ class Step:
     @property
     def features(self) -> int:
         """Landmarks in the map after the step."""
+
+class KalmanFilter:
+    """A Kalman filter that a program steps: `predict` moves the state along a motion, `correct` takes a scan in, and
+    `mean`, `covariance` and `blocks` show the state. The steps are those of :class:`Slam`, without its queue and clock."""
+
+    def __new__(cls, settings: _Settings = None) -> KalmanFilter: ...
+    def add_sensor(
+        self,
+        h: Callable[[Floats], npt.ArrayLike],
+        jacobian: Callable[[Floats], npt.ArrayLike],
+        noise: npt.ArrayLike,
+        *,
+        components: Sequence[str] | None = None,
+        mount: tuple[float, float, float] = (0.0, 0.0, 0.0),
+    ) -> str:
+        """Adds a sensor of landmarks: h(z) gives (d,) and jacobian(z) gives (d, 2), for a landmark at z = (x, y) m in the
+        sensor frame; noise is R, (d, d), d from 1 to 3. `components` are "linear", "range", "bearing" or "angle". Gives
+        its kind, for `correct`."""
+    def predict(
+        self, motion: tuple[float, float, float], covariance: npt.ArrayLike, duration: float = 0.0
+    ) -> None:
+        """Moves the state along (x m, y m, theta rad), seen from the base before, with its (3, 3) covariance."""
+    def predict_twist(self, twist: tuple[float, float, float], duration: float) -> None:
+        """Moves the state along a constant twist (m/s, m/s, rad/s) for `duration` s, with the noise of the settings."""
+    def correct(
+        self,
+        values: npt.ArrayLike,
+        ids: Sequence[int] | None = None,
+        *,
+        kind: str = "range_bearing",
+        covariance: npt.ArrayLike | None = None,
+    ) -> Correction:
+        """Takes in n measurements at the pose of now: values (n, d), ids (n,) with -1 for unknown, covariance
+        (n, d, d)."""
+    @property
+    def pose(self) -> Floats:
+        """(3,): x m, y m, theta rad."""
+    @property
+    def pose_covariance(self) -> Floats:
+        """(3, 3) of (x, y, theta) in the map."""
+    @property
+    def mean(self) -> Floats:
+        """(n,): the estimate; `blocks` says what its numbers are."""
+    @property
+    def covariance(self) -> Floats:
+        """(n, n): the joint covariance of `mean`."""
+    @property
+    def blocks(self) -> dict[str, slice]:
+        """The slices of `mean` by name: "pose", "landmark:7", and the calibration parameters."""
+    @property
+    def time(self) -> float:
+        """The seconds that predictions have taken."""
+
+class Correction:
+    """What a correction did."""
+
+    @property
+    def nis(self) -> float:
+        """Normalised innovation squared of all measurements that were used."""
+    @property
+    def dof(self) -> int:
+        """Its degrees of freedom."""
+    @property
+    def accepted(self) -> int:
+        """Measurements used."""
+    @property
+    def added(self) -> int:
+        """Measurements that initialized a landmark."""
+    @property
+    def refused(self) -> dict[str, int]:
+        """Measurements left out, by reason."""
+    @property
+    def innovation(self) -> Floats:
+        """(dof,): y - h(x) of the measurements that were used."""
+    @property
+    def innovation_covariance(self) -> Floats:
+        """(dof, dof): its covariance S = H P H^T + R."""
+    @property
+    def used(self) -> list[tuple[int | None, int, int]]:
+        """Of each measurement that was used: its landmark, None for one of the pose, and where its numbers are."""
 
 class Slam:
     def __new__(cls, settings: _Settings = None, *, map: str | os.PathLike[str] | None = None) -> Slam: ...

@@ -5,6 +5,7 @@ mod arrays;
 mod attitude;
 mod errors;
 mod evaluation;
+mod kalman_filter;
 mod lie;
 mod messages;
 mod monte_carlo;
@@ -21,6 +22,8 @@ mod _lienav {
     use crate::attitude::{Attitude, evaluate_attitude};
     #[pymodule_export]
     use crate::evaluation::{Evaluation, evaluate, filter_names};
+    #[pymodule_export]
+    use crate::kalman_filter::{Correction, KalmanFilter};
     #[pymodule_export]
     use crate::lie::lie;
     #[pymodule_export]
