@@ -1,5 +1,6 @@
 //! Settings as text: plain YAML or a ROS parameter file in, a ROS parameter file or a Markdown table out.
 
+use crate::yaml;
 use lienav_base::settings::{Allowed, Described, Spec, assign, lookup};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -152,7 +153,7 @@ pub fn with<T>(base: &T, name: &str, value: &str) -> Result<T, SettingsError>
 where
     T: Serialize + DeserializeOwned + Described,
 {
-    let value = serde_yaml_ng::from_str(value).unwrap_or_else(|_| Yaml::String(value.to_owned()));
+    let value = yaml::from_str(value).unwrap_or_else(|_| Yaml::String(value.to_owned()));
     let mut tree = to_tree(base)?;
     put::<T>(&mut tree, name, &value)?;
     from_tree(&tree)
@@ -362,7 +363,7 @@ pub(crate) fn distance(a: &str, b: &str) -> usize {
 }
 
 fn parse(yaml: &str) -> Result<Yaml, SettingsError> {
-    serde_yaml_ng::from_str(yaml).map_err(|e| SettingsError::Yaml(one_line(&e)))
+    yaml::from_str(yaml).map_err(|e| SettingsError::Yaml(one_line(&e)))
 }
 
 fn to_tree<T: Serialize>(settings: &T) -> Result<Value, SettingsError> {

@@ -14,6 +14,7 @@ use crate::geodesy::Datum;
 use crate::messages::{
     Imu, Message, NavSatFix, Odometry, PointCloud2, PoseStamped, PoseWithCovarianceStamped, TfMessage,
 };
+use crate::open;
 use crate::recording::{Input, OpenError, Recording};
 use crate::statements::{ClockCheck, FixCheck, OdometryCheck};
 use lienav_slam::FeatureKind;
@@ -376,12 +377,12 @@ fn read_notes(path: &Path, bag: &BagReader, recording: &mut Recording) -> Result
     let params = folder.join(params::FILE_NAME);
     let file = match fs::symlink_metadata(&params) {
         Ok(_) => match metadata::inside(folder, &params) {
-            Ok(_) => bounds::open_regular(&params),
+            Ok(_) => open::regular(&params),
             Err(problem) => return Err(OpenError::bag(&params, problem)),
         },
         Err(error) => Err(error),
     };
-    match file.and_then(|file| bounds::read_text(file, bounds::TEXT)) {
+    match file.and_then(|file| open::text(file, bounds::TEXT)) {
         Ok(text) => {
             let bad = |problem| OpenError::bag(&params, problem);
             recording.config = Some(params::from_yaml(&text).map_err(bad)?);
@@ -409,7 +410,12 @@ fn warn_of_topics(topics: &[Topic], roles: &[Option<Role>], recording: &mut Reco
     let unused = topics.iter().zip(roles).filter(|(topic, role)| role.is_none() && is_missed(topic));
     let unused: Vec<String> = unused.map(|(topic, _)| format!("{} ({})", topic.name, topic.type_name)).collect();
     if !unused.is_empty() {
-        recording.warnings.push(format!("topics that were not read: {}", unused.join(", ")));
+        /// So many are named; the others are counted.
+        const NAMED: usize = 50;
+        let more = unused.len().saturating_sub(NAMED);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let named = unused[..unused.len().min(NAMED)].join(", ");
+        recording.warnings.push(format!("topics that were not read: {named}{more}"));
     }
 }
 
