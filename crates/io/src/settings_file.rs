@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use serde_yaml_ng::Value as Yaml;
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 /// The key below which a ROS parameter file has the parameters of a node.
@@ -31,6 +32,9 @@ pub enum SettingsError {
         /// The setting whose name is most like it, if there is one.
         nearest: Option<&'static str>,
     },
+    /// One setting is stated twice, nested and dotted.
+    #[error("setting '{0}' is stated twice in one section, as a nested and as a dotted name; remove one of them")]
+    Twice(String),
     /// A value of the wrong type.
     #[error("setting '{name}': {problem}")]
     Type {
@@ -280,7 +284,14 @@ fn leaves(document: &Yaml) -> Result<Vec<(String, Yaml)>, SettingsError> {
     let mut found = Vec::new();
     match document {
         Yaml::Null => Ok(found),
-        Yaml::Mapping(_) => walk("", document, &mut found).map(|()| found),
+        Yaml::Mapping(_) => {
+            walk("", document, &mut found)?;
+            let mut seen = BTreeSet::new();
+            match found.iter().find(|(name, _)| !seen.insert(name.as_str())) {
+                Some((twice, _)) => Err(SettingsError::Twice(twice.clone())),
+                None => Ok(found),
+            }
+        }
         _ => Err(SettingsError::Yaml("the document is a single value or a list".into())),
     }
 }

@@ -7,7 +7,7 @@ use super::params;
 use super::read::{BagReader, CDR};
 use super::record::Topic;
 use super::seated::{Told, seat_of};
-use super::topics::{Role, Topics, candidates, not_one, roles_of, unread_encoding};
+use super::topics::{Role, Topics, candidates, listed, not_one, roles_of, unread_encoding};
 use crate::convert::{self, Expected, Frame, Frames, Refusal, Seat, pose_of, stamp_of};
 use crate::files::folder_of;
 use crate::geodesy::Datum;
@@ -410,12 +410,8 @@ fn warn_of_topics(topics: &[Topic], roles: &[Option<Role>], recording: &mut Reco
     let unused = topics.iter().zip(roles).filter(|(topic, role)| role.is_none() && is_missed(topic));
     let unused: Vec<String> = unused.map(|(topic, _)| format!("{} ({})", topic.name, topic.type_name)).collect();
     if !unused.is_empty() {
-        /// So many are named; the others are counted.
-        const NAMED: usize = 50;
-        let more = unused.len().saturating_sub(NAMED);
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        let named = unused[..unused.len().min(NAMED)].join(", ");
-        recording.warnings.push(format!("topics that were not read: {named}{more}"));
+        let unused = listed(unused.into_iter(), ", ");
+        recording.warnings.push(format!("topics that were not read: {unused}"));
     }
 }
 
