@@ -49,7 +49,10 @@ impl Folder {
     /// What a request for a path gets: the index, the report of a folder, or a file.
     pub fn answer(&self, path: &str) -> Answer {
         if path == "/" || path == "/index.html" {
-            return Answer { headers: vec![("content-security-policy", INDEX_ONLY)], ..Answer::found(HTML, self.index()) };
+            return Answer {
+                headers: vec![("content-security-policy", INDEX_ONLY)],
+                ..Answer::found(HTML, self.index())
+            };
         }
         let Some(wanted) = self.place(path) else { return Answer::refused(404, "no such report") };
         let wanted = if wanted.is_dir() && path.ends_with('/') { wanted.join("report.html") } else { wanted };
@@ -257,7 +260,9 @@ mod tests {
         assert_eq!(page.body, b"<p>page</p>");
         for page in [page, folder.answer("/")] {
             assert!(page.headers.iter().any(|(name, policy)| {
-                *name == "content-security-policy" && policy.contains("default-src 'none'") && !policy.contains("connect")
+                *name == "content-security-policy"
+                    && policy.contains("default-src 'none'")
+                    && !policy.contains("connect")
             }));
         }
         let picture = folder.answer("/run%20%3C1%3E/ekf/nees.svg");

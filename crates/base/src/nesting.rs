@@ -230,7 +230,8 @@ mod tests {
     fn ordinary_texts_pass() {
         let map = "landmarks:\n".to_owned() + &"- {id: 7, x_m: 1.25, covariance_m2: [1, 2, 3]}\n".repeat(10_000);
         let comments = "a: 1 # in [0, 1)\n# [[[[[[ (\nb: \"[{[\" # [\nc: '[it''s ['\nd: x[0\n".repeat(100);
-        let prose = "a: |\n  in [0, 1]\n  \"quoted\"\nb: two words\n  and more\n\"c\": [x, \"]\", '}', {y: z}]\n".repeat(100);
+        let prose =
+            "a: |\n  in [0, 1]\n  \"quoted\"\nb: two words\n  and more\n\"c\": [x, \"]\", '}', {y: z}]\n".repeat(100);
         for text in [map, comments, prose, "[".repeat(MOST_LEVELS) + &"]".repeat(MOST_LEVELS), String::new()] {
             assert_eq!(check_yaml(&text), Ok(()), "{}", &text[..text.len().min(80)]);
         }

@@ -186,13 +186,11 @@ fn number_of(report: &Value, name: &str) -> Result<Option<f64>, ExpectError> {
     match (value, rest) {
         (Value::Number(number), None) => Ok(number.as_f64()),
         (Value::Null, _) => Ok(None),
-        (Value::Object(counts), Some(reason)) if first == "dropped" => {
-            match counts.get(reason) {
-                Some(count) => Ok(count.as_f64()),
-                None if reasons().any(|known| known == reason) => Ok(Some(0.0)),
-                None => Err(ExpectError::NoSuchReason(name.to_owned(), reasons().collect::<Vec<_>>().join(", "))),
-            }
-        }
+        (Value::Object(counts), Some(reason)) if first == "dropped" => match counts.get(reason) {
+            Some(count) => Ok(count.as_f64()),
+            None if reasons().any(|known| known == reason) => Ok(Some(0.0)),
+            None => Err(ExpectError::NoSuchReason(name.to_owned(), reasons().collect::<Vec<_>>().join(", "))),
+        },
         (Value::Object(_), Some(rest)) => {
             let inner = rest.split('.').try_fold(value, |value, key| value.get(key));
             match inner {
@@ -300,7 +298,9 @@ mod tests {
     #[test]
     fn an_unknown_reason_is_refused_and_a_run_without_a_step_fails() {
         let typo = expecting(r#"{"every_filter": {"dropped.not_finit": {"max": 0}}}"#).check(&reports()).unwrap_err();
-        assert!(typo.to_string().contains("'dropped.not_finit' is no reason") && typo.to_string().contains("not_finite"));
+        assert!(
+            typo.to_string().contains("'dropped.not_finit' is no reason") && typo.to_string().contains("not_finite")
+        );
         let known = r#"{"every_filter": {"dropped.not_finite": {"max": 0}, "dropped.unknown_frame": {"max": 0}}}"#;
         assert!(expecting(known).check(&reports()).unwrap().iter().all(Check::holds));
         let empty: Vec<Report> = reports().into_iter().map(|report| Report { steps: 0, ..report }).collect();

@@ -146,8 +146,9 @@ impl InertialRecording {
 mod tests {
     use super::*;
     use crate::bag::metadata::Qos;
-    use crate::bag::{BagWriter, Existing};
+    use crate::bag::{BagWriter, Existing, TypeText};
     use crate::convert::header;
+    use crate::messages::Message;
 
     #[test]
     fn magnetic_fields_of_a_bag_are_read_and_never_ignored_silently() {
@@ -156,13 +157,16 @@ mod tests {
         let mut bag = BagWriter::create(&path, Existing::Refuse).unwrap();
         let imu = bag.add_topic::<Imu>("/imu", Qos::RELIABLE).unwrap();
         let topics = ["/a/mag", "/b/mag"];
-        let fields = topics.map(|name| bag.add_topic::<messages::MagneticField>(name, Qos::RELIABLE).unwrap());
+        let text =
+            "std_msgs/Header header\ngeometry_msgs/Vector3 magnetic_field\nfloat64[9] magnetic_field_covariance\n";
+        let kind = TypeText { name: messages::MagneticField::TYPE, text, hash: "" };
+        let fields = topics.map(|name| bag.add_topic_described(name, &kind, Qos::RELIABLE).unwrap());
         for i in 0..5 {
             let stamp = Stamp::from_nanos(1_000_000 * i);
             bag.write(imu, stamp, &Imu { header: header(stamp, "imu_link"), ..Imu::default() }).unwrap();
             for (topic, frame) in fields.into_iter().zip(["imu_link", "elsewhere"]) {
                 let message = messages::MagneticField { header: header(stamp, frame), ..Default::default() };
-                bag.write(topic, stamp, &message).unwrap();
+                bag.write_serialized(topic, stamp, stamp, &cdr::encode(&message).unwrap()).unwrap();
             }
         }
         bag.finish().unwrap();

@@ -180,7 +180,9 @@ mod tests {
             assert!(named(&path).is_err(), "{path:?}");
         }
         assert!(bounded(&at("sparse"), 1 << 28).unwrap_err().to_string().contains("longer than 268 MB"));
-        assert!(text(regular(&at("sparse")).unwrap(), 1 << 20).unwrap_err().to_string().contains("longer than 1048 kB"));
+        assert!(
+            text(regular(&at("sparse")).unwrap(), 1 << 20).unwrap_err().to_string().contains("longer than 1048 kB")
+        );
         assert_eq!(text(named(&at("text")).unwrap(), 100).unwrap(), "a: 1");
         std::fs::write(at("text"), [0xff, 0xfe, b'a']).unwrap();
         assert!(text(regular(&at("text")).unwrap(), 100).unwrap_err().to_string().contains("UTF-8"));

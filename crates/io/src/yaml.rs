@@ -41,7 +41,8 @@ mod tests {
 
     #[test]
     fn what_is_nested_is_refused_in_no_time() {
-        for (open, count) in [("[", 300_000), ("{a: ", 100_000), ("- ", 300_000), ("? ", 300_000), ("%TAG !a! b\n", 30_000)]
+        for (open, count) in
+            [("[", 300_000), ("{a: ", 100_000), ("- ", 300_000), ("? ", 300_000), ("%TAG !a! b\n", 30_000)]
         {
             let begin = Instant::now();
             let refused = from_str::<Value>(&open.repeat(count)).unwrap_err();

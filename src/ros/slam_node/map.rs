@@ -117,6 +117,11 @@ impl Keeper {
         self.waiting.len() >= MOST_WAITING
     }
 
+    /// Whether nothing is to be done.
+    pub fn is_idle(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
     /// Reads the map.
     pub fn load(&mut self, file: &str, waiting: Option<Waiting>) {
         self.give(Job::Load { path: file.into() }, waiting);

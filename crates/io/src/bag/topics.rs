@@ -3,7 +3,9 @@
 use super::read::CDR;
 use super::record::Topic;
 use crate::convert::Frames;
-use crate::messages::{Imu, MagneticField, Message, NavSatFix, Odometry, PointCloud2, PoseStamped, PoseWithCovarianceStamped};
+use crate::messages::{
+    Imu, MagneticField, Message, NavSatFix, Odometry, PointCloud2, PoseStamped, PoseWithCovarianceStamped,
+};
 
 /// Which topics of a bag to read, and in which frames. `None` means the usual name, or, for what the filter is fed
 /// with, the only topic of the right type where there is none of that name. Truth is never guessed: another pose taken

@@ -24,7 +24,7 @@ impl Worker {
             return self.log.info(&format!("{}: there is no map yet, it begins empty", path.display()));
         }
         self.keeper.load(&self.settings.map.file, None);
-        while !self.stop.sleep_until(Instant::now() + LOADING_TURN) {
+        while !self.keeper.is_idle() && !self.stop.sleep_until(Instant::now() + LOADING_TURN) {
             match self.keeper.done() {
                 Some((Done::Loaded(read), _)) => return self.take_map(read.map(|file| *file), None),
                 // What was asked for before the node was configured.

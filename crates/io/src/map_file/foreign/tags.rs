@@ -12,7 +12,8 @@ use serde_yaml_ng::{Mapping, Value as Yaml};
 const SIZE_M: f64 = 0.16;
 
 fn document(text: &str) -> Result<Mapping, Vec<Problem>> {
-    let document: Yaml = yaml::from_str(text).map_err(|error| problem(error.line(), format!("not YAML: {}", one_line(&error))))?;
+    let document: Yaml =
+        yaml::from_str(text).map_err(|error| problem(error.line(), format!("not YAML: {}", one_line(&error))))?;
     match document {
         Yaml::Mapping(document) => Ok(document),
         _ => Err(problem(None, "it is no YAML mapping")),
