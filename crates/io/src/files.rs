@@ -74,9 +74,11 @@ pub fn write_atomically(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::R
             break (file, registered);
         }
     };
-    let mut out = BufWriter::new(file);
+    // Not through the temporary file itself, whose errors have the hidden name.
+    let mut out = BufWriter::new(file.as_file());
     write(&mut out)?;
-    let file = out.into_inner().map_err(io::IntoInnerError::into_error)?;
+    out.flush()?;
+    drop(out);
     file.as_file().sync_all()?;
     file.persist(path).map_err(|e| e.error)?;
     sync_folder(folder);
