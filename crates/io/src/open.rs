@@ -87,20 +87,22 @@ pub(crate) fn named(path: &Path) -> io::Result<Box<dyn Read>> {
 
 /// Whether a path leads to a descriptor that this process has open, links followed: `/dev/fd/63`, `/dev/stdout`.
 pub(crate) fn is_descriptor(path: &Path) -> bool {
+    descriptor(path).is_some()
+}
+
+/// The number of the descriptor that a path leads to.
+pub(crate) fn descriptor(path: &Path) -> Option<u32> {
     /// No chain of links is longer (the kernel's figure).
     const MOST_LINKS: usize = 40;
     let mut at = path.to_owned();
     for _ in 0..MOST_LINKS {
-        let is_process = at.starts_with("/proc") && at.parent().is_some_and(|parent| parent.ends_with("fd"));
-        if is_process || at.starts_with("/dev/fd") {
-            return true;
+        let is_of_process = at.starts_with("/proc") && at.parent().is_some_and(|parent| parent.ends_with("fd"));
+        if is_of_process || at.starts_with("/dev/fd") {
+            return at.file_name()?.to_str()?.parse().ok();
         }
-        match std::fs::read_link(&at) {
-            Ok(target) => at = beside(&at, &target),
-            Err(_) => return false,
-        }
+        at = beside(&at, &std::fs::read_link(&at).ok()?);
     }
-    false
+    None
 }
 
 /// Where a link at `path` leads that says `target`.

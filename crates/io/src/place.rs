@@ -1,11 +1,12 @@
 //! Where a file may be written: in the place of a regular file or of nothing. As root, a rename replaces a device, and
 //! the whole machine has lost its `/dev/null`.
 
-use crate::open::{beside, is_descriptor};
+use crate::open::{beside, descriptor, is_descriptor};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::OFlags;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
+use std::os::fd::AsFd;
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -81,6 +82,15 @@ const PATIENCE_S: i64 = 4;
 
 impl Stream {
     fn open(path: &Path) -> io::Result<Self> {
+        // Opened once more, a file would be written from its beginning.
+        let own = match descriptor(path) {
+            Some(1) => Some(io::stdout().as_fd().try_clone_to_owned()?),
+            Some(2) => Some(io::stderr().as_fd().try_clone_to_owned()?),
+            _ => None,
+        };
+        if let Some(own) = own {
+            return Ok(Self(own.into()));
+        }
         let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits() as i32;
         let file = OpenOptions::new().append(true).custom_flags(flags).open(path);
         file.map(Self).map_err(|error| match error.raw_os_error() {

@@ -211,16 +211,17 @@ impl BagReader {
     fn unpack(&mut self, record: &mut Record) -> Result<(), String> {
         self.packed += record.data.len() as u64;
         let allowance = bounds::unpacked_messages(self.packed).saturating_sub(self.unpacked);
-        if allowance == 0 {
-            let so_far = Bytes(self.unpacked);
-            return Err(format!("the messages before it unpacked to {so_far}, more than those of any recording"));
-        }
         let limit = self.longest_message.min(allowance);
         let data = unpack_message(&record.data, limit);
         // One that is refused has cost as much.
         self.unpacked += data.as_ref().map_or(limit, |data| data.as_ref().map_or(limit, |data| data.len() as u64));
         let Some(data) = data.map_err(|error| error.to_string())? else {
-            return Err(format!("it is longer than {}", Bytes(limit)));
+            let longest = self.longest_message;
+            return Err(if limit < longest {
+                format!("with it, messages unpack to {}, more than those of any recording", Bytes(self.unpacked))
+            } else {
+                format!("it is longer than {}", Bytes(longest))
+            });
         };
         record.data = data;
         Ok(())
