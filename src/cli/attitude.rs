@@ -43,6 +43,9 @@ pub(super) struct Args {
     /// sensor_msgs/Imu of a bag [usually: /imu]
     #[arg(long, value_name = "TOPIC")]
     imu_topic: Option<String>,
+    /// sensor_msgs/MagneticField of a bag [usually: /mag or /imu/mag]
+    #[arg(long, value_name = "TOPIC")]
+    mag_topic: Option<String>,
     /// Print JSON instead of a table
     #[arg(long)]
     json: bool,
@@ -74,11 +77,13 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
         Some(path) => frames_in(path, "attitude_node")?,
         None => Frames::default(),
     };
-    let topics = Topics { imu: args.imu_topic.clone(), frames, ..Topics::default() };
+    let (imu, mag) = (args.imu_topic.clone(), args.mag_topic.clone());
+    let topics = Topics { imu, mag, frames, ..Topics::default() };
     let spinner = progress::spinner(format!("reading {source}"));
     let recording = open(source, &topics);
     spinner.finish_and_clear();
-    let recording = recording.map_err(Failure::failed)?;
+    let mut recording = recording.map_err(Failure::failed)?;
+    recording.warnings.extend(recording.remark_on_fields(config.magnetometer.enabled));
     let begin = if args.first_orientation { Begin::FirstOrientation } else { Begin::Cold };
     let outcome = run_filter(&recording, &config, begin).map_err(Failure::failed)?;
     let drift = drift(&recording, config.method, args.bias_window);

@@ -3,8 +3,8 @@
 use super::failure::{Failure, warn};
 use lienav_eval::expect::{Expectations, junit};
 use lienav_eval::report::Report;
-use lienav_io::files::{remedy, write_atomically};
-use std::fs;
+use lienav_io::files::{read_text, remedy, write_atomically};
+use lienav_io::yaml;
 use std::path::{Path, PathBuf};
 
 /// What the report is held against.
@@ -26,8 +26,8 @@ impl Expect {
     /// It cannot be read, or says something else.
     pub(super) fn read(&self) -> Result<Option<Expectations>, Failure> {
         let Some(path) = &self.expect else { return Ok(None) };
-        let text = fs::read_to_string(path).map_err(|error| wrong(path, &error))?;
-        serde_yaml_ng::from_str(&text).map(Some).map_err(|error| wrong(path, &error))
+        let text = read_text(path).map_err(|error| wrong(path, &error))?;
+        yaml::from_str(&text).map(Some).map_err(|error| wrong(path, &error))
     }
 
     /// Says which expectations do not hold, a line each.

@@ -3,7 +3,7 @@
 use super::failure::{Failure, warn};
 use lienav_eval::study::Study;
 use lienav_io::bag::params::{NODE, frames_from_yaml};
-use lienav_io::convert::Frames;
+use lienav_io::convert::{Frames, check_frame_name};
 use lienav_io::files::read_text;
 use lienav_io::settings_file::{overlay, sections_of_others, with};
 use lienav_slam::Config;
@@ -65,7 +65,18 @@ pub(super) fn warn_of_others(path: &Path, text: &str) {
 pub(super) fn frames_in(path: &Path, node: &str) -> Result<Frames, Failure> {
     let named = |error: &dyn std::fmt::Display| Failure::Failed(format!("{}: {error}", path.display()));
     let text = read_text(path).map_err(|e| named(&e))?;
-    frames_from_yaml(&text, node).map_err(|e| named(&e))
+    let frames = frames_from_yaml(&text, node).map_err(|e| named(&e))?;
+    let Frames { odom_frame, base_frame, sensor_frame, imu_frame } = &frames;
+    let stated = [
+        ("odom_frame", odom_frame),
+        ("base_frame", base_frame),
+        ("sensor_frame", sensor_frame),
+        ("imu_frame", imu_frame),
+    ];
+    for (parameter, name) in stated.into_iter().filter_map(|(parameter, name)| Some((parameter, name.as_deref()?))) {
+        check_frame_name(name).map_err(|why| named(&format!("{parameter} is '{name}', which {why}")))?;
+    }
+    Ok(frames)
 }
 
 /// NAME=VALUE, taken apart.

@@ -90,6 +90,7 @@ mod player {
     use crate::ros::player::{Options, QosOverride, play};
     use crate::ros::stop::Stop;
     use lienav_io::files::read_text;
+    use lienav_io::yaml;
     use std::collections::BTreeMap;
     use std::path::Path;
 
@@ -97,7 +98,7 @@ mod player {
     fn overrides(path: &Path) -> Result<BTreeMap<String, QosOverride>, Failure> {
         let wrong = |error: &dyn std::fmt::Display| Failure::WrongCall(format!("{}: {error}", path.display()));
         let text = read_text(path).map_err(|error| wrong(&error))?;
-        serde_yaml_ng::from_str(&text).map_err(|error| wrong(&error))
+        yaml::from_str(&text).map_err(|error| wrong(&error))
     }
 
     /// The bar counts thousandths.

@@ -1,29 +1,34 @@
 //! A folder of results as pages: an index of all reports below it, and their files.
 
 use super::{Answer, HTML, JSON, TEXT};
+use lienav_eval::folder::is_name_of_result;
+use lienav_io::open;
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::fs;
-use std::io;
+use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
 
 /// The names of files that are shown, by their ends, and what they are.
-const KINDS: [(&str, &str); 8] = [
+const KINDS: [(&str, &str); 7] = [
     ("html", HTML),
     ("json", JSON),
     ("txt", TEXT),
     ("csv", "text/csv; charset=utf-8"),
     ("tum", TEXT),
     ("yaml", TEXT),
-    ("xml", "application/xml"),
     ("svg", "image/svg+xml"),
 ];
 
 /// So deep below the folder reports are looked for, and so many are listed.
 const DEPTH: usize = 5;
 const MOST_REPORTS: usize = 1000;
+/// So many entries of folders are looked at.
+const MOST_ENTRIES: usize = 20_000;
 /// A larger file is not shown, bytes: no report is.
-const MOST_BYTES: u64 = 256 << 20;
+const MOST_BYTES: u64 = 64 << 20;
+/// So much of all `report.json` is read for the index, bytes.
+const MOST_OF_REPORTS: u64 = 32 << 20;
 
 /// A folder that is shown. What is asked for lies in it, links followed, or is not answered.
 #[derive(Clone, Debug)]
@@ -44,23 +49,28 @@ impl Folder {
     /// What a request for a path gets: the index, the report of a folder, or a file.
     pub fn answer(&self, path: &str) -> Answer {
         if path == "/" || path == "/index.html" {
-            return Answer::found(HTML, self.index());
+            return Answer {
+                headers: vec![("content-security-policy", INDEX_ONLY)],
+                ..Answer::found(HTML, self.index())
+            };
         }
         let Some(wanted) = self.place(path) else { return Answer::refused(404, "no such report") };
         let wanted = if wanted.is_dir() && path.ends_with('/') { wanted.join("report.html") } else { wanted };
         let Some(kind) = kind_of(&wanted) else { return Answer::refused(404, "no such report") };
+        // What else is in the folder is the user's.
+        let is_result = wanted.file_name().and_then(|name| name.to_str()).is_some_and(is_name_of_result);
         // A report that is a link out of the folder is none of its files either.
-        let is_inside = wanted.canonicalize().is_ok_and(|found| found.starts_with(&self.root) && found.is_file());
-        let is_small = fs::metadata(&wanted).is_ok_and(|found| found.len() <= MOST_BYTES);
-        match fs::read(&wanted) {
-            Ok(body) if is_inside && is_small => Answer {
-                headers: vec![("content-security-policy", PICTURES_ONLY)]
-                    .into_iter()
-                    .filter(|_| kind != HTML)
-                    .collect(),
-                ..Answer::found(kind, body)
-            },
-            _ => Answer::refused(404, "no such report"),
+        let is_inside = wanted.canonicalize().is_ok_and(|found| found.starts_with(&self.root));
+        if !is_result || !is_inside {
+            return Answer::refused(404, "no such report");
+        }
+        let mut body = Vec::new();
+        match open::bounded(&wanted, MOST_BYTES).and_then(|mut file| file.read_to_end(&mut body)) {
+            Ok(_) => {
+                let policy = if kind == HTML { PAGE } else { PICTURES_ONLY };
+                Answer { headers: vec![("content-security-policy", policy)], ..Answer::found(kind, body) }
+            }
+            Err(_) => Answer::refused(404, "no such report"),
         }
     }
 
@@ -81,14 +91,16 @@ impl Folder {
 
     /// The page with all reports.
     fn index(&self) -> String {
-        let mut found = Vec::new();
-        look_into(&self.root, DEPTH, &mut found);
+        let (mut found, mut entries) = (Vec::new(), MOST_ENTRIES);
+        look_into(&self.root, DEPTH, &mut entries, &mut found);
         found.sort();
-        let mut rows = String::new();
+        let (mut rows, mut left) = (String::new(), MOST_OF_REPORTS);
         for folder in &found {
             let name = folder.strip_prefix(&self.root).unwrap_or(folder).to_string_lossy().into_owned();
+            let report = open::read_text(&folder.join("report.json"), left).unwrap_or_default();
+            left = left.saturating_sub(report.len() as u64);
             // Writing to a String cannot fail.
-            let _ = writeln!(rows, "{}", row(folder, &name));
+            let _ = writeln!(rows, "{}", row(&report, &name));
         }
         if found.is_empty() {
             rows = "<tr><td colspan=\"4\">No report yet: <code>lienav evaluate … --out FOLDER</code> writes one.</td></tr>".into();
@@ -97,6 +109,16 @@ impl Folder {
         INDEX.replace("{{folder}}", &shown).replace("{{rows}}", &rows)
     }
 }
+
+/// What a report may do: draw itself, with the program and the data that are in it. Whoever has written it, it asks
+/// nobody for anything and sends nothing.
+const PAGE: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; font-src \
+                    data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox allow-scripts \
+                    allow-downloads";
+
+/// What the index may do: show itself.
+const INDEX_ONLY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action \
+                          'none'; frame-ancestors 'none'";
 
 /// What an SVG may do when it is opened alone: nothing.
 const PICTURES_ONLY: &str = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
@@ -109,8 +131,8 @@ fn kind_of(path: &Path) -> Option<&'static str> {
 }
 
 /// Folders with a page; hidden ones and links are left out.
-fn look_into(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) {
-    if found.len() >= MOST_REPORTS {
+fn look_into(folder: &Path, depth: usize, entries: &mut usize, found: &mut Vec<PathBuf>) {
+    if found.len() >= MOST_REPORTS || *entries == 0 {
         return;
     }
     if folder.join("report.html").is_file() {
@@ -118,21 +140,22 @@ fn look_into(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) {
     }
     let Some(depth) = depth.checked_sub(1) else { return };
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let Some(fewer) = entries.checked_sub(1) else { return };
+        *entries = fewer;
         let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
         if is_folder && !entry.file_name().to_string_lossy().starts_with('.') {
-            look_into(&entry.path(), depth, found);
+            look_into(&entry.path(), depth, entries, found);
         }
     }
 }
 
 /// A row of the index: a link, and of each filter what matters most.
-fn row(folder: &Path, name: &str) -> String {
+fn row(report: &str, name: &str) -> String {
     let link: String =
         name.split('/').filter(|part| !part.is_empty()).map(|part| format!("{}/", encoded(part))).collect();
     let link = if link.is_empty() { "report.html".to_owned() } else { link };
     let label = if name.is_empty() { "." } else { name };
-    let text = fs::read_to_string(folder.join("report.json")).unwrap_or_default();
-    let report: Value = serde_json::from_str(&text).unwrap_or_default();
+    let report: Value = serde_json::from_str(report).unwrap_or_default();
     let runs = match &report {
         Value::Array(runs) => runs.iter().collect(),
         one => vec![one],
@@ -210,6 +233,14 @@ mod tests {
             .unwrap();
         fs::write(root.join("run <1>/ekf/nees.svg"), "<svg/>").unwrap();
         fs::write(root.join("run <1>/key.pem"), "secret").unwrap();
+        fs::write(root.join("run <1>/passwords.txt"), "secret").unwrap();
+        for pipe in ["pipe/report.html", "pipe/report.json"] {
+            fs::create_dir_all(root.join("pipe")).unwrap();
+            assert!(std::process::Command::new("mkfifo").arg(root.join(pipe)).status().unwrap().success());
+        }
+        fs::create_dir_all(root.join("half")).unwrap();
+        fs::write(root.join("half/report.html"), "half").unwrap();
+        assert!(std::process::Command::new("mkfifo").arg(root.join("half/report.json")).status().unwrap().success());
         fs::create_dir(root.join(".git")).unwrap();
         fs::write(root.join(".git/report.html"), "hidden").unwrap();
         fs::write(around.path().join("outside.txt"), "secret").unwrap();
@@ -225,7 +256,15 @@ mod tests {
         let index = String::from_utf8(folder.answer("/").body).unwrap();
         assert!(index.contains("href=\"run%20%3C1%3E/\"") && index.contains("run &lt;1&gt;"), "{index}");
         assert!(index.contains("&lt;b&gt;") && index.contains("0.0316 m") && !index.contains("hidden"), "{index}");
-        assert_eq!(folder.answer("/run%20%3C1%3E/").body, b"<p>page</p>");
+        let page = folder.answer("/run%20%3C1%3E/");
+        assert_eq!(page.body, b"<p>page</p>");
+        for page in [page, folder.answer("/")] {
+            assert!(page.headers.iter().any(|(name, policy)| {
+                *name == "content-security-policy"
+                    && policy.contains("default-src 'none'")
+                    && !policy.contains("connect")
+            }));
+        }
         let picture = folder.answer("/run%20%3C1%3E/ekf/nees.svg");
         assert_eq!((picture.status, picture.kind), (200, "image/svg+xml"));
         assert!(picture.headers.iter().any(|(name, _)| *name == "content-security-policy"));
@@ -247,6 +286,10 @@ mod tests {
             "/.git/report.html",
             "/.git/",
             "/run%20%3C1%3E/key.pem",
+            "/run%20%3C1%3E/passwords.txt",
+            "/pipe/",
+            "/pipe/report.json",
+            "/half/report.json",
             "/run%20%3C1%3E/ekf",
             "/%",
             "/%zz",

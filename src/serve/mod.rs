@@ -15,12 +15,14 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
+use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::Semaphore;
+use tokio::task::AbortHandle;
 
 /// What is answered to a request for a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,10 +56,14 @@ pub const HTML: &str = "text/html; charset=utf-8";
 /// The media type of data.
 pub const JSON: &str = "application/json";
 
-/// So many requests are worked on at a time; others wait.
+/// So many connections are open at a time; for another one, the oldest is closed.
 const MOST_CONNECTIONS: usize = 64;
 /// A request that is not complete by then is dropped.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// So long may a connection last, whatever it is doing.
+const LONGEST: Duration = Duration::from_secs(60);
+/// Answers that wait to be sent take no more memory, kB.
+const MOST_WAITING_KB: usize = 256 << 10;
 
 /// A server that has its address, and answers nobody yet.
 #[derive(Debug)]
@@ -94,10 +100,10 @@ impl Server {
 
     async fn accept(self, answer: Arc<impl Fn(&str) -> Answer + Send + Sync + 'static>) -> io::Result<Infallible> {
         let listener = tokio::net::TcpListener::from_std(self.listener)?;
-        let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+        let room = Arc::new(Semaphore::new(MOST_WAITING_KB));
+        let mut open: VecDeque<AbortHandle> = VecDeque::new();
         let is_local = self.address.ip().is_loopback();
         loop {
-            let Ok(place) = places.clone().acquire_owned().await else { continue };
             let stream = match listener.accept().await {
                 Ok((stream, _)) => stream,
                 // Too many open files, or a peer that has gone: others may come.
@@ -106,31 +112,54 @@ impl Server {
                     continue;
                 }
             };
-            let answer = answer.clone();
-            tokio::spawn(async move {
-                let service = service_fn(move |request| {
-                    let answer = answer.clone();
-                    async move { Ok::<_, Infallible>(respond(&request, is_local, &*answer)) }
+            open.retain(|connection| !connection.is_finished());
+            if open.len() >= MOST_CONNECTIONS
+                && let Some(oldest) = open.pop_front()
+            {
+                // Whoever opens connections and says nothing does not keep others out.
+                oldest.abort();
+            }
+            let (answer, room) = (answer.clone(), room.clone());
+            let connection = tokio::spawn(async move {
+                // Held until the answer is sent.
+                let held = Arc::new(Mutex::new(None));
+                let service = service_fn(|request: Request<Incoming>| {
+                    let (answer, room, held) = (answer.clone(), room.clone(), held.clone());
+                    async move {
+                        let given = answer_to(&request, is_local, &*answer);
+                        let kilobytes = given.body.len().div_ceil(1 << 10) as u32;
+                        let given = match room.try_acquire_many_owned(kilobytes) {
+                            Ok(permit) => {
+                                *held.lock().unwrap_or_else(PoisonError::into_inner) = Some(permit);
+                                given
+                            }
+                            Err(_) => Answer::refused(503, "too many answers wait to be sent; ask again later"),
+                        };
+                        Ok::<_, Infallible>(respond(given))
+                    }
                 });
                 let mut connection = http1::Builder::new();
                 connection.timer(TokioTimer::new()).header_read_timeout(PATIENCE).keep_alive(false);
-                // A peer that breaks off has its reasons.
-                let _ = connection.serve_connection(TokioIo::new(stream), service).await;
-                drop(place);
+                // A peer that breaks off has its reasons, and one that takes no answer gets none.
+                let _ = tokio::time::timeout(LONGEST, connection.serve_connection(TokioIo::new(stream), service)).await;
             });
+            open.push_back(connection.abort_handle());
         }
     }
 }
 
-fn respond(request: &Request<Incoming>, is_local: bool, answer: &impl Fn(&str) -> Answer) -> Response<Full<Bytes>> {
+fn answer_to(request: &Request<Incoming>, is_local: bool, answer: &impl Fn(&str) -> Answer) -> Answer {
     let host = request.headers().get(HOST).and_then(|host| host.to_str().ok());
-    let given = if !matches!(*request.method(), Method::GET | Method::HEAD) {
+    if !matches!(*request.method(), Method::GET | Method::HEAD) {
         Answer::refused(405, "only GET and HEAD are answered")
     } else if is_local && !host.is_some_and(is_this_machine) {
         Answer::refused(403, "the request names another host; open the page at 127.0.0.1 or localhost")
     } else {
         answer(request.uri().path())
-    };
+    }
+}
+
+fn respond(given: Answer) -> Response<Full<Bytes>> {
     let mut response = Response::new(Full::new(Bytes::from(given.body)));
     *response.status_mut() = StatusCode::from_u16(given.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let headers = response.headers_mut();
@@ -186,6 +215,17 @@ mod tests {
         assert!(post.starts_with("HTTP/1.1 405"), "{post}");
         let nonsense = said(address, "\u{1}\u{2} nonsense\r\n\r\n");
         assert!(nonsense.is_empty() || nonsense.starts_with("HTTP/1.1 400"), "{nonsense}");
+    }
+
+    #[test]
+    fn connections_that_say_nothing_keep_nobody_out() {
+        let server = Server::bind("127.0.0.1:0".parse().unwrap()).unwrap();
+        let address = server.address();
+        std::thread::spawn(move || server.run(|_| Answer::found(TEXT, "answered")));
+        let _silent: Vec<TcpStream> = (0..3 * MOST_CONNECTIONS).map(|_| TcpStream::connect(address).unwrap()).collect();
+        let begin = std::time::Instant::now();
+        let found = said(address, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
+        assert!(found.ends_with("answered") && begin.elapsed() < Duration::from_secs(2), "{found}");
     }
 
     #[test]

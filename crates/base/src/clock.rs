@@ -31,6 +31,11 @@
 //! and for the clock that was left: jumps are at least that far apart. A candidate that was not heard of for
 //! [`FORGOTTEN_S`] is forgotten, so that a stray stamp of an hour ago does not make a second clock of a real jump.
 //!
+//! Stamps alone cannot tell a clock that was set from messages that were held up somewhere and come all at once. Where
+//! the arrival of messages is known ([`ClockGuard::arrived`]), a run is therefore not over before it has lasted for
+//! [`LEAST_RUN_S`], and for [`LEAST_INTERVALS`] usual intervals of the clock in force, by the time of arrival: that
+//! clock would have spoken meanwhile.
+//!
 //! A stamp that is wrong by less than what is near is in force here: it costs no jump. Whoever queues messages can tell
 //! more by the one that comes next (in `lienav-slam`, one odometry message or cloud that is ahead of its time costs
 //! itself).
@@ -41,6 +46,15 @@ use serde::{Deserialize, Serialize};
 
 /// So many messages in a row, each later than the one before, make a jump of time.
 pub const CONFIRMATIONS: usize = 5;
+/// So long has a run to last by the time of arrival, where that is known, s: five messages of a clock that is slower
+/// than 50 Hz do anyway.
+pub const LEAST_RUN_S: f64 = 0.1;
+/// And for so many intervals of the leading topic in the clock in force.
+pub const LEAST_INTERVALS: f64 = 3.0;
+/// Longer intervals are pauses, s.
+const LONGEST_INTERVAL_S: f64 = 0.5;
+/// Weight of the newest interval in the usual one: about the last ten count.
+const INTERVAL_WEIGHT: f64 = 0.1;
 /// So long has the clock in force to be silent before a second clock takes over, s.
 pub const SILENCE_S: f64 = 3.0;
 /// A candidate is forgotten when the clock in force has gone on for so long without it, s.
@@ -114,6 +128,9 @@ struct Candidate {
     heard_at: Stamp,
     /// Whether it runs beside the clock in force.
     is_second: bool,
+    /// When the first message of the run arrived, s, where that is known.
+    #[serde(skip)]
+    run_arrived_s: Option<f64>,
 }
 
 /// The clock in force.
@@ -132,9 +149,45 @@ struct Force {
 pub struct ClockGuard {
     force: Option<Force>,
     candidate: Option<Candidate>,
+    #[serde(skip)]
+    arrivals: Arrivals,
+}
+
+/// When messages arrive, by a clock that no message sets.
+#[derive(Clone, Copy, Debug, Default)]
+struct Arrivals {
+    /// Of the message that is judged next, s.
+    now_s: Option<f64>,
+    /// Of the last one of the leading topic in the clock in force, s.
+    in_force_s: Option<f64>,
+    /// The usual interval of these, s; 0 before there are two.
+    interval_s: f64,
+}
+
+impl Arrivals {
+    /// A message of the leading topic in the clock in force has come.
+    fn note(&mut self) {
+        if let (Some(now), Some(before)) = (self.now_s, self.in_force_s) {
+            let interval = (now - before).clamp(0.0, LONGEST_INTERVAL_S);
+            let weight = if self.interval_s == 0.0 { 1.0 } else { INTERVAL_WEIGHT };
+            self.interval_s += weight * (interval - self.interval_s);
+        }
+        self.in_force_s = self.now_s;
+    }
+
+    /// Whether a run whose first message came at `began` has lasted; also where arrivals are not known.
+    fn have_lasted(&self, began: Option<f64>) -> bool {
+        let (Some(now), Some(began)) = (self.now_s, began) else { return true };
+        now - began >= LEAST_RUN_S.max(LEAST_INTERVALS * self.interval_s)
+    }
 }
 
 impl ClockGuard {
+    /// The message that is judged next arrived at `now_s`, by a clock that no message sets, in s since anything.
+    pub fn arrived(&mut self, now_s: f64) {
+        self.arrivals.now_s = Some(now_s);
+    }
+
     /// Forgets all clocks: the next stamp of the leading topic is in force.
     pub fn clear(&mut self) {
         *self = Self::default();
@@ -155,6 +208,7 @@ impl ClockGuard {
         if ahead > 0.0 {
             force.newest = stamp;
             force.reached = force.reached.max(stamp);
+            self.arrivals.note();
             if let Some(candidate) = &mut self.candidate {
                 candidate.run = 0;
             }
@@ -189,6 +243,7 @@ impl ClockGuard {
             reached: force.reached,
             heard_at: force.newest,
             is_second: false,
+            run_arrived_s: self.arrivals.now_s,
         };
         let mut candidate = self.candidate.unwrap_or(anew);
         let later = stamp.since(candidate.newest);
@@ -210,7 +265,8 @@ impl ClockGuard {
         let has_just_jumped = force.jumped_at.is_some_and(|at| force.newest.since(at) < limits.jump_back_s);
         let needs_silence = candidate.is_second || has_just_jumped;
         let is_silent = stamp.since(candidate.run_began) >= SILENCE_S;
-        if candidate.run >= CONFIRMATIONS && later > 0.0 && (is_silent || !needs_silence) {
+        let has_lasted = candidate.run >= CONFIRMATIONS && self.arrivals.have_lasted(candidate.run_arrived_s);
+        if has_lasted && later > 0.0 && (is_silent || !needs_silence) {
             self.jump(stamp, force.newest);
             return if is_ahead { Verdict::JumpedAhead } else { Verdict::JumpedBack };
         }
@@ -224,8 +280,15 @@ impl ClockGuard {
     /// The clock that is left becomes a second one: it may not have fallen silent.
     fn jump(&mut self, to: Stamp, left: Stamp) {
         self.force = Some(Force { newest: to, reached: to, jumped_at: Some(to) });
-        self.candidate =
-            Some(Candidate { newest: left, run: 0, run_began: left, reached: to, heard_at: to, is_second: true });
+        self.candidate = Some(Candidate {
+            newest: left,
+            run: 0,
+            run_began: left,
+            reached: to,
+            heard_at: to,
+            is_second: true,
+            run_arrived_s: None,
+        });
     }
 }
 

@@ -37,6 +37,35 @@ fn a_jump_is_believed_with_the_last_of_its_confirmations() {
 }
 
 #[test]
+fn a_clock_that_was_heard_for_no_time_does_not_replace_one_of_minutes() {
+    for period in [0.005, 0.02, 0.1, 0.2] {
+        let mut guard = ClockGuard::default();
+        let mut now = 0.0;
+        let mut speak = |guard: &mut ClockGuard, stamp: f64, after: f64| {
+            now += after;
+            guard.arrived(now);
+            guard.judge(at(stamp), &LIMITS)
+        };
+        for k in 0..500 {
+            assert_eq!(speak(&mut guard, 100.0 + period * f64::from(k), period), Verdict::InForce);
+        }
+        let newest = 100.0 + period * 499.0;
+        // Fifty messages at once, stamped three seconds ago; then the clock goes on.
+        let stale = (0..50).map(|k| speak(&mut guard, newest - 3.0 + 0.01 * f64::from(k), 1e-5)).any(has_jumped);
+        assert!(!stale, "{period}");
+        for k in 1..100 {
+            assert_eq!(speak(&mut guard, newest + period * f64::from(k), period), Verdict::InForce, "{period}");
+        }
+        // A clock that was really set is followed: within a tenth of a second, or with its fifth message.
+        let newest = newest + period * 99.0;
+        let jumped = (0..100).map(|k| speak(&mut guard, newest - 50.0 + period * f64::from(k), period));
+        let expected = (LEAST_RUN_S / period).ceil().max(CONFIRMATIONS as f64 - 1.0) as usize;
+        let place = jumped.map(has_jumped).position(|jumped| jumped);
+        assert!(place.is_some_and(|place| (expected..=expected + 1).contains(&place)), "{period}: {place:?}");
+    }
+}
+
+#[test]
 fn a_message_that_repeats_its_stamp_for_ever_confirms_nothing() {
     let mut guard = running(200.0);
     let verdicts: Vec<_> = (0..1000).map(|_| guard.judge(at(0.0), &LIMITS)).collect();

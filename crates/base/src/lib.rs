@@ -31,6 +31,7 @@
 //! - [`clock`]: [`ClockGuard`](clock::ClockGuard) decides which stamps belong to the clock in force. One wrong stamp
 //!   costs one message; a jump of time is followed once a run of messages confirms it.
 //! - [`intake`]: [`Counts`](intake::Counts), how often each reason of refusal occurred.
+//! - [`nesting`]: [`check_yaml`](nesting::check_yaml) bounds the depth and the size of a text before it is parsed.
 //! - [`bits`]: lists of numbers in files, without loss.
 //! - [`settings`](mod@settings): [`settings!`] and [`words!`] declare settings, [`check`](settings::check) checks
 //!   ranges.
@@ -42,5 +43,6 @@
 pub mod bits;
 pub mod clock;
 pub mod intake;
+pub mod nesting;
 pub mod settings;
 pub mod stamp;

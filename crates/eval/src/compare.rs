@@ -5,10 +5,10 @@
 //! stretches, and these are resampled ([`STRETCHES`]).
 
 use super::monte_carlo::{Interval, interval};
+use lienav_io::open;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -187,6 +187,13 @@ pub fn to_text(rows: &[Row]) -> String {
     text
 }
 
+/// A report is no longer, bytes.
+const REPORT: u64 = 1 << 25;
+/// A table is no longer, bytes.
+const TABLE: u64 = 1 << 28;
+/// No table has more rows of one filter: eleven hours at 50 Hz.
+const MOST_ROWS: usize = 2_000_000;
+
 /// What one folder holds.
 struct Results {
     is_experiment: bool,
@@ -202,11 +209,11 @@ struct Table {
 
 fn read(folder: &Path) -> Result<Results, CompareError> {
     let runs = folder.join("runs.csv");
-    if runs.is_file() {
+    if runs.exists() {
         return Ok(Results { is_experiment: true, filters: read_table(&runs, Some("filter"), "seed", &OF_RUNS)? });
     }
     let report = folder.join("report.json");
-    let text = fs::read_to_string(&report).map_err(|error| CompareError::Io { path: report.clone(), error })?;
+    let text = open::read_text(&report, REPORT).map_err(|error| CompareError::Io { path: report.clone(), error })?;
     let damaged = |problem: String| CompareError::Damaged { path: report.clone(), problem };
     let json: serde_json::Value = serde_json::from_str(&text).map_err(|error| damaged(error.to_string()))?;
     let (reports, is_one) = match &json {
@@ -235,7 +242,7 @@ fn read_table(
     numbers: &[Number; 3],
 ) -> Result<Vec<(String, Table)>, CompareError> {
     let damaged = |problem: String| CompareError::Damaged { path: path.to_owned(), problem };
-    let file = fs::File::open(path).map_err(|error| CompareError::Io { path: path.to_owned(), error })?;
+    let file = open::bounded(path, TABLE).map_err(|error| CompareError::Io { path: path.to_owned(), error })?;
     let mut csv = csv::Reader::from_reader(io::BufReader::new(file));
     let header = csv.headers().map_err(|error| damaged(error.to_string()))?.clone();
     let column = |name: &str| {
@@ -259,6 +266,9 @@ fn read_table(
             *value = of.iter().map(part).sum();
         }
         let key = record.get(key).unwrap_or_default().to_owned();
+        if table.order.len() >= MOST_ROWS {
+            return Err(damaged(format!("it has more than {MOST_ROWS} rows; compare a part of the run")));
+        }
         table.order.push(key.clone());
         table.rows.insert(key, row);
     }
@@ -275,6 +285,7 @@ mod tests {
     use super::super::plot::Subject;
     use super::super::synthetic;
     use super::*;
+    use std::fs;
 
     /// A folder with a run whose errors are those of a synthetic run times `scale`.
     fn results(root: &Path, name: &str, filters: &[&str], scale: f64) -> PathBuf {
@@ -327,6 +338,24 @@ mod tests {
         assert!(error.contains("errors.csv") && error.contains("error_x_m"), "{error}");
         fs::write(a.join("report.json"), r#"[{"filter": "../../etc"}]"#).unwrap();
         assert!(compare(&a, &a).unwrap_err().to_string().contains("no name of a filter"));
+    }
+
+    #[test]
+    fn pipes_and_files_without_end_are_refused() {
+        let root = tempfile::tempdir().unwrap();
+        let a = results(root.path(), "a", &["ekf"], 1.0);
+        let sparse = fs::File::create(a.join("errors.csv")).unwrap();
+        sparse.set_len(10 << 30).unwrap();
+        assert!(compare(&a, &a).unwrap_err().to_string().contains("longer than 268 MB"));
+        for name in ["report.json", "runs.csv"] {
+            let _ = fs::remove_file(a.join(name));
+            std::os::unix::fs::symlink("/dev/zero", a.join(name)).unwrap();
+            let refused = compare(&a, &a).unwrap_err().to_string();
+            assert!(refused.contains("expected a file"), "{refused}");
+            fs::remove_file(a.join(name)).unwrap();
+            assert!(std::process::Command::new("mkfifo").arg(a.join(name)).status().unwrap().success());
+            assert!(compare(&a, &a).unwrap_err().to_string().contains("expected a file"));
+        }
     }
 
     #[test]

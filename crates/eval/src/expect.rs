@@ -11,9 +11,13 @@
 //! ```
 //!
 //! A number is named as in the report's JSON, with a point between key and key. A reason that is not listed under
-//! `dropped` happened 0 times; any other number that is not known does not hold.
+//! `dropped` happened 0 times, if it is one that lienav knows; any other number that is not known does not hold. Of a
+//! run without a step nothing holds: it fails by its number of steps, unless bounds of `steps` say something else.
 
 use super::report::Report;
+use lienav_io::bag::{BAD_TRUTH, UNREADABLE};
+use lienav_io::convert::Refusal;
+use lienav_slam::DropReason;
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -93,6 +97,9 @@ pub enum ExpectError {
     /// A number that no report has.
     #[error("'{0}' is no number of the report; the report has: {1}")]
     NoSuchNumber(String, String),
+    /// A reason for which nothing is dropped.
+    #[error("'{0}' is no reason for which a message is dropped; the reasons are: {1}")]
+    NoSuchReason(String, String),
     /// Bounds that allow nothing, or everything.
     #[error("the bounds of '{0}' are {1}; give min, max or both, finite, min not above max")]
     Bounds(String, String),
@@ -108,19 +115,23 @@ impl Expectations {
             let ran: Vec<&str> = reports.iter().map(|report| report.filter.as_str()).collect();
             return Err(ExpectError::NoSuchFilter(missing.clone(), ran.join(", ")));
         }
-        let mut checks = Vec::new();
+        let (mut checks, steps) = (Vec::new(), "steps".to_owned());
         for report in reports {
             let json = serde_json::to_value(report).unwrap_or_default();
             // What is said of one filter goes before what is said of all.
             let mut expected: BTreeMap<&String, Bounds> = self.every_filter.iter().map(|(n, b)| (n, *b)).collect();
             expected.extend(self.filters.get(&report.filter).into_iter().flatten().map(|(n, b)| (n, *b)));
+            if report.steps == 0 {
+                expected.entry(&steps).or_insert(Bounds { min: Some(1.0), max: None });
+            }
             for (number, bounds) in expected {
                 check_bounds(number, bounds)?;
                 let found = number_of(&json, number)?;
                 checks.push(Check { filter: report.filter.clone(), number: number.clone(), bounds, found });
             }
         }
-        if checks.is_empty() { Err(ExpectError::Empty) } else { Ok(checks) }
+        let is_empty = self.every_filter.is_empty() && self.filters.values().all(BTreeMap::is_empty);
+        if is_empty { Err(ExpectError::Empty) } else { Ok(checks) }
     }
 }
 
@@ -137,6 +148,30 @@ fn check_bounds(number: &str, bounds: Bounds) -> Result<(), ExpectError> {
 /// Keys of a report that are there only where there is something to say.
 const SOMETIMES: [&str; 2] = ["associations", "fixes"];
 
+/// Reasons of a node and of the reading of data sets, beside those of the filter and of the conversion.
+const OTHER_REASONS: [&str; 14] = [
+    UNREADABLE,
+    BAD_TRUTH,
+    "queue_full",
+    "stale",
+    "standby",
+    "no_odom_pose",
+    "before_start",
+    "repeated_row",
+    "unknown_barcode",
+    "other_robot",
+    "unknown_record",
+    "loop_closure",
+    "repeated_edge",
+    "not_converged",
+];
+
+/// All reasons for which messages and measurements are dropped.
+fn reasons() -> impl Iterator<Item = &'static str> {
+    let filter = DropReason::ALL.into_iter().map(DropReason::word);
+    filter.chain(Refusal::WORDS).chain(OTHER_REASONS)
+}
+
 /// The number of a report by its name, `None` where it is not known.
 fn number_of(report: &Value, name: &str) -> Result<Option<f64>, ExpectError> {
     let no_such = || {
@@ -151,9 +186,11 @@ fn number_of(report: &Value, name: &str) -> Result<Option<f64>, ExpectError> {
     match (value, rest) {
         (Value::Number(number), None) => Ok(number.as_f64()),
         (Value::Null, _) => Ok(None),
-        (Value::Object(counts), Some(reason)) if first == "dropped" => {
-            Ok(Some(counts.get(reason).and_then(Value::as_f64).unwrap_or(0.0)))
-        }
+        (Value::Object(counts), Some(reason)) if first == "dropped" => match counts.get(reason) {
+            Some(count) => Ok(count.as_f64()),
+            None if reasons().any(|known| known == reason) => Ok(Some(0.0)),
+            None => Err(ExpectError::NoSuchReason(name.to_owned(), reasons().collect::<Vec<_>>().join(", "))),
+        },
         (Value::Object(_), Some(rest)) => {
             let inner = rest.split('.').try_fold(value, |value, key| value.get(key));
             match inner {
@@ -256,6 +293,22 @@ mod tests {
         assert!(refused(r#"{"every_filter": {"steps": {}}}"#).contains("any"));
         assert!(serde_json::from_str::<Expectations>(r#"{"all": {}}"#).is_err());
         assert!(serde_json::from_str::<Expectations>(r#"{"every_filter": {"steps": {"maximum": 1}}}"#).is_err());
+    }
+
+    #[test]
+    fn an_unknown_reason_is_refused_and_a_run_without_a_step_fails() {
+        let typo = expecting(r#"{"every_filter": {"dropped.not_finit": {"max": 0}}}"#).check(&reports()).unwrap_err();
+        assert!(
+            typo.to_string().contains("'dropped.not_finit' is no reason") && typo.to_string().contains("not_finite")
+        );
+        let known = r#"{"every_filter": {"dropped.not_finite": {"max": 0}, "dropped.unknown_frame": {"max": 0}}}"#;
+        assert!(expecting(known).check(&reports()).unwrap().iter().all(Check::holds));
+        let empty: Vec<Report> = reports().into_iter().map(|report| Report { steps: 0, ..report }).collect();
+        let checks = expecting(known).check(&empty).unwrap();
+        let failed: Vec<String> = checks.iter().filter(|check| !check.holds()).map(Check::to_string).collect();
+        assert_eq!(failed[0], "reduced: steps is 0, expected: at least 1");
+        let expected = r#"{"every_filter": {"steps": {"max": 0}}}"#;
+        assert!(expecting(expected).check(&empty).unwrap().iter().all(Check::holds));
     }
 
     #[test]

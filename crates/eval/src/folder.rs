@@ -47,6 +47,11 @@ const NAMES: [&str; 17] = [
     "error_growth.svg",
 ];
 
+/// Whether a file of this name is one that a folder of results has.
+pub fn is_name_of_result(name: &str) -> bool {
+    NAMES.contains(&name)
+}
+
 /// Whether an entry of a folder of results is a result: a file, or the folder of a filter. Anything else is the user's.
 fn is_result(path: &Path) -> bool {
     let is_named = |path: &Path| path.file_name().is_some_and(|name| NAMES.iter().any(|ours| name == *ours));

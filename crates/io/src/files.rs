@@ -6,6 +6,8 @@
 //! with an old one is `.NAME.XXXXXX.new`: until the user's files are out of it, nothing of it is removed.
 
 use crate::bag::bounds;
+use crate::open;
+use crate::place::Place;
 use std::collections::BTreeSet;
 use std::fs::{self, File, Permissions};
 use std::io::{self, BufWriter, Write};
@@ -13,12 +15,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use tempfile::{NamedTempFile, TempDir, TempPath};
 
-/// Reads a text file of settings. Pipes are welcome, as in `--config <(…)`; what does not end is refused.
+/// Reads a text file that the user has named: settings, a scenario, a map of others. A pipe that his shell has opened
+/// is welcome, as in `--config <(…)`; devices, pipes with a name, and what does not end are refused.
 ///
 /// # Errors
 /// What the file system says; more than 8 MB; what is not UTF-8.
 pub fn read_text(path: &Path) -> io::Result<String> {
-    bounds::read_text(File::open(path)?, bounds::TEXT)
+    open::text(open::named(path)?, bounds::TEXT)
 }
 
 /// What the user can do about an error of writing, as the end of a sentence; empty where nobody knows.
@@ -31,17 +34,29 @@ pub fn remedy(error: &io::Error) -> &'static str {
         io::ErrorKind::ResourceBusy | io::ErrorKind::CrossesDevices => {
             "; it is where a disk is mounted: give a new folder inside of it"
         }
+        // EFBIG, which is what the limit of a shell gives.
+        io::ErrorKind::FileTooLarge => "; raise the limit of the size of files (`ulimit -f`)",
         _ => "",
     }
 }
 
 /// Writes a file under a temporary name in the same folder, syncs it, and renames it to `path`: whoever opens `path`
 /// finds the old content or the new, never a part. A process that is killed leaves at most a hidden file `.NAME…tmp`.
+/// A link is followed, and what it leads to is written. Only a regular file is replaced: a device or a pipe is written
+/// to, and anything else is refused.
 ///
 /// # Errors
 /// What `write` says, or the folder cannot be written to. `path` is untouched then and the temporary file is removed.
 pub fn write_atomically(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-    let folder = folder_of(path);
+    let path = match Place::of(path)? {
+        Place::File(path) => path,
+        Place::Stream(stream) => {
+            let mut out = BufWriter::new(stream);
+            write(&mut out)?;
+            return out.flush();
+        }
+    };
+    let (path, folder) = (path.as_path(), folder_of(&path));
     let prefix = prefix_of(path)?;
     let (file, _registered) = loop {
         let mut builder = tempfile::Builder::new();
@@ -59,9 +74,11 @@ pub fn write_atomically(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::R
             break (file, registered);
         }
     };
-    let mut out = BufWriter::new(file);
+    // Not through the temporary file itself, whose errors have the hidden name.
+    let mut out = BufWriter::new(file.as_file());
     write(&mut out)?;
-    let file = out.into_inner().map_err(io::IntoInnerError::into_error)?;
+    out.flush()?;
+    drop(out);
     file.as_file().sync_all()?;
     file.persist(path).map_err(|e| e.error)?;
     sync_folder(folder);

@@ -1,10 +1,12 @@
 //! Settings as text: plain YAML or a ROS parameter file in, a ROS parameter file or a Markdown table out.
 
+use crate::yaml;
 use lienav_base::settings::{Allowed, Described, Spec, assign, lookup};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use serde_yaml_ng::Value as Yaml;
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 /// The key below which a ROS parameter file has the parameters of a node.
@@ -30,6 +32,9 @@ pub enum SettingsError {
         /// The setting whose name is most like it, if there is one.
         nearest: Option<&'static str>,
     },
+    /// One setting is stated twice, nested and dotted.
+    #[error("setting '{0}' is stated twice in one section, as a nested and as a dotted name; remove one of them")]
+    Twice(String),
     /// A value of the wrong type.
     #[error("setting '{name}': {problem}")]
     Type {
@@ -152,7 +157,7 @@ pub fn with<T>(base: &T, name: &str, value: &str) -> Result<T, SettingsError>
 where
     T: Serialize + DeserializeOwned + Described,
 {
-    let value = serde_yaml_ng::from_str(value).unwrap_or_else(|_| Yaml::String(value.to_owned()));
+    let value = yaml::from_str(value).unwrap_or_else(|_| Yaml::String(value.to_owned()));
     let mut tree = to_tree(base)?;
     put::<T>(&mut tree, name, &value)?;
     from_tree(&tree)
@@ -279,7 +284,14 @@ fn leaves(document: &Yaml) -> Result<Vec<(String, Yaml)>, SettingsError> {
     let mut found = Vec::new();
     match document {
         Yaml::Null => Ok(found),
-        Yaml::Mapping(_) => walk("", document, &mut found).map(|()| found),
+        Yaml::Mapping(_) => {
+            walk("", document, &mut found)?;
+            let mut seen = BTreeSet::new();
+            match found.iter().find(|(name, _)| !seen.insert(name.as_str())) {
+                Some((twice, _)) => Err(SettingsError::Twice(twice.clone())),
+                None => Ok(found),
+            }
+        }
         _ => Err(SettingsError::Yaml("the document is a single value or a list".into())),
     }
 }
@@ -362,7 +374,7 @@ pub(crate) fn distance(a: &str, b: &str) -> usize {
 }
 
 fn parse(yaml: &str) -> Result<Yaml, SettingsError> {
-    serde_yaml_ng::from_str(yaml).map_err(|e| SettingsError::Yaml(one_line(&e)))
+    yaml::from_str(yaml).map_err(|e| SettingsError::Yaml(one_line(&e)))
 }
 
 fn to_tree<T: Serialize>(settings: &T) -> Result<Value, SettingsError> {

@@ -144,3 +144,18 @@ fn the_table_has_a_row_for_each_setting_and_five_columns() {
     assert_eq!(table.lines().count(), SPECS.len() + 2);
     assert!(table.lines().all(|row| row.replace("\\|", "").matches('|').count() == 6), "{table}");
 }
+
+#[test]
+fn a_setting_that_is_stated_twice_in_one_section_is_refused() {
+    let twice = "gate: {probability: 0.9}\ngate.probability: 0.8\n";
+    for text in [
+        twice.to_owned(),
+        "slam_node:\n  ros__parameters:\n    gate: {probability: 0.9}\n    gate.probability: 0.8\n".into(),
+    ] {
+        let refused = overlay(&lienav_slam::Config::default(), &text, "slam_node").unwrap_err().to_string();
+        assert!(refused.contains("'gate.probability' is stated twice"), "{refused}");
+    }
+    let over =
+        "/**: {ros__parameters: {gate.probability: 0.8}}\nslam_node: {ros__parameters: {gate.probability: 0.9}}\n";
+    assert_eq!(overlay(&lienav_slam::Config::default(), over, "slam_node").unwrap().gate.probability, 0.9);
+}

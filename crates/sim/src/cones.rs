@@ -4,6 +4,7 @@ use super::closed_line::{evenly, millimetres, smoothed};
 use super::scenario::{
     FeatureSensorConfig, OdometryConfig, PathKind, Scenario, ScenarioError, TrajectoryConfig, WorldConfig, WorldKind,
 };
+use lienav_base::nesting::check_yaml;
 use lienav_slam::{MeasurementKind, NoiseUnit};
 use nalgebra::Vector2;
 use serde::Deserialize;
@@ -86,6 +87,7 @@ impl ConeTrack {
     /// # Errors
     /// What is wrong with the text, and a boundary of less than three cones.
     pub fn from_yaml(name: &str, text: &str) -> Result<Self, ScenarioError> {
+        check_yaml(text).map_err(|error| ScenarioError::Track(error.to_string()))?;
         let file: File = serde_yaml_ng::from_str(text).map_err(|error| ScenarioError::Track(error.to_string()))?;
         let FileTrack { start, left, right, time_keeping, unknown } = file.track;
         let places = |cones: &[FileCone]| cones.iter().map(FileCone::place).collect::<Result<Vec<_>, _>>();

@@ -1,6 +1,7 @@
 //! Scenarios as YAML, checked when they are read.
 
 use super::scenario::{Scenario, ScenarioError};
+use lienav_base::nesting::check_yaml;
 
 impl Scenario {
     /// Reads a scenario from YAML; what the text leaves out keeps its default.
@@ -8,6 +9,7 @@ impl Scenario {
     /// # Errors
     /// Text that is no YAML, a field nobody knows, or a value out of range: with line or name.
     pub fn from_yaml(text: &str) -> Result<Self, ScenarioError> {
+        check_yaml(text).map_err(|error| ScenarioError::Yaml(error.to_string()))?;
         let scenario: Self =
             serde_yaml_ng::from_str(text).map_err(|error| ScenarioError::Yaml(explain(text, &error)))?;
         scenario.validate()?;

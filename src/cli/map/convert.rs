@@ -67,6 +67,11 @@ fn named(name: &str) -> Option<Format> {
 }
 
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
+    for (option, value) in [("--sigma-m", args.sigma_m), ("--tag-size-m", args.tag_size_m)] {
+        if let Some(value) = value.filter(|value| !(value.is_finite() && *value > 0.0)) {
+            return Err(Failure::WrongCall(format!("{option} is {value}; give a length in m, more than 0")));
+        }
+    }
     refuse_existing(&args.output, args.force)?;
     let options = Options { sigma_m: args.sigma_m, bundle: args.bundle.clone(), tag_size_m: args.tag_size_m };
     let file = read(&args.input, args.from.as_deref(), &options)?;

@@ -117,7 +117,7 @@ fn entries_of(text: &str) -> Vec<String> {
         }
     }
     let mut entries = Vec::new();
-    if let Ok(value) = serde_yaml_ng::from_str(text) {
+    if let Ok(value) = lienav_io::yaml::from_str(text) {
         add("", &value, &mut entries);
     }
     entries

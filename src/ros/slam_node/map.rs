@@ -76,6 +76,8 @@ pub struct MapStore {
     thread: Option<JoinHandle<()>>,
     /// For each job that is not done, who waits for it.
     waiting: VecDeque<Option<Waiting>>,
+    /// How many of them save.
+    saving: usize,
     /// When the map was last saved, or the node started.
     last: Instant,
     /// The steps that the last saved map has.
@@ -94,7 +96,7 @@ impl MapStore {
         // Where the system has no thread left, every job is refused with a sentence.
         let thread = thread::Builder::new().name("map".into()).spawn(work).ok();
         let (waiting, last) = (VecDeque::new(), Instant::now());
-        Self { jobs: Some(jobs), done, thread, waiting, last, saved_steps: 0, is_held: false }
+        Self { jobs: Some(jobs), done, thread, waiting, saving: 0, last, saved_steps: 0, is_held: false }
     }
 
     /// Saves the map as it is now, `steps` steps after the start.
@@ -115,13 +117,19 @@ impl MapStore {
         self.waiting.len() >= MOST_WAITING
     }
 
+    /// Whether nothing is to be done.
+    pub fn is_idle(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
     /// Reads the map.
-    pub fn load(&mut self, file: &str, waiting: Waiting) {
-        self.give(Job::Load { path: file.into() }, Some(waiting));
+    pub fn load(&mut self, file: &str, waiting: Option<Waiting>) {
+        self.give(Job::Load { path: file.into() }, waiting);
     }
 
     fn give(&mut self, job: Job, waiting: Option<Waiting>) {
         self.waiting.push_back(waiting);
+        self.saving += usize::from(matches!(job, Job::Save { .. }));
         // A thread that is gone shows where its answer is awaited.
         if let Some(jobs) = &self.jobs {
             let _ = jobs.send(job);
@@ -140,6 +148,7 @@ impl MapStore {
                 Done::Saved(Err("the thread that keeps the map has ended; restart the node".to_owned()))
             }
         };
+        self.saving = self.saving.saturating_sub(usize::from(matches!(done, Done::Saved(_))));
         Some((done, self.waiting.pop_front().flatten()))
     }
 
@@ -166,10 +175,10 @@ impl MapStore {
         (self.saved_steps, self.is_held) = (steps, false);
     }
 
-    /// Waits until all is done.
+    /// Waits until all is saved. What is only read is not waited for: whatever it is, the node ends.
     pub fn finish(&mut self) {
         self.jobs = None;
-        if let Some(thread) = self.thread.take() {
+        if let Some(thread) = self.thread.take().filter(|_| self.saving > 0) {
             // A panic of that thread has been written by its own hook.
             let _ = thread.join();
         }
@@ -354,6 +363,15 @@ mod tests {
         let (said, warnings) = take((&mut other, None), *read, "map").unwrap();
         assert!(said.contains("the pose stays") && warnings[0].contains("by the filter 'default'"), "{warnings:?}");
         assert_eq!(other.landmarks().count(), 2);
+    }
+
+    #[test]
+    fn the_end_waits_for_what_is_saved_and_not_for_what_is_read() {
+        let mut map_store = MapStore::new();
+        map_store.load("/nowhere/map.yaml", None);
+        assert_eq!(map_store.saving, 0);
+        map_store.finish();
+        assert!(map_store.thread.is_none());
     }
 
     /// A filter that makes its map in parts, and what joins them.

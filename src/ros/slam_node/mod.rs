@@ -41,6 +41,7 @@ use super::stop::Stop;
 use super::type_description;
 use input::{Event, Request};
 use inputs::Inputs;
+use lienav_io::convert::check_frame_name;
 use lienav_slam::{Config, MeasurementKind};
 use topic::Topic;
 use worker::Worker;
@@ -154,6 +155,7 @@ fn check_frames(settings: &Settings) -> Result<(), String> {
         if name.is_empty() {
             return Err(format!("parameter '{parameter}' is empty: name the frame, for example '{}'", EXAMPLES[i]));
         }
+        check_frame_name(name).map_err(|why| format!("parameter '{parameter}' is '{name}', which {why}"))?;
         if let Some((other, _)) = frames[..i].iter().find(|(_, earlier)| earlier == name) {
             return Err(format!("parameters '{other}' and '{parameter}' are both '{name}': they have to differ"));
         }
@@ -227,6 +229,8 @@ mod tests {
         assert!(refused(|s| s.map_frame.clear()).contains("'map_frame' is empty: name the frame, for example 'map'"));
         assert!(refused(|s| s.base_frame.clear()).contains("'base_frame' is empty"));
         assert!(refused(|s| s.map_frame = "odom".into()).contains("'map_frame' and 'odom_frame' are both 'odom'"));
+        assert!(refused(|s| s.map_frame = "/map".into()).contains("'map_frame' is '/map', which begins with a slash"));
+        assert!(refused(|s| s.map_frame = "map odom".into()).contains("has a blank in it"));
         assert!(refused(|s| s.odom_frame = "base_link".into()).contains("'odom_frame' and 'base_frame'"));
     }
 }

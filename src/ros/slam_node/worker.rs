@@ -79,6 +79,10 @@ pub struct Worker {
     is_resuming: bool,
     /// When odometry last came.
     odometry_came: Option<Instant>,
+    /// From here on, the arrival of messages is counted.
+    started: Instant,
+    /// Asked where something takes long.
+    stop: Stop,
     map_store: MapStore,
     quality: Window,
     quality_says: Publisher<DiagnosticStatus>,
@@ -134,6 +138,8 @@ impl Worker {
             known: None,
             is_resuming: false,
             odometry_came: None,
+            started: Instant::now(),
+            stop: Stop::default(),
             map_store: MapStore::new(),
             quality: Window::default(),
             quality_says: publisher(node, "~/pose_quality", qos::latched())?,
@@ -159,6 +165,7 @@ impl Worker {
 
     /// Works until `stop`.
     pub fn run(mut self, queue: &Inputs, stop: &Stop) {
+        self.stop = stop.clone();
         self.begin();
         while !stop.is_requested() {
             match queue.next(Instant::now() + TURN) {

@@ -12,10 +12,11 @@ use super::error::ExperimentError;
 use super::experiment::Experiment;
 use super::record::{RunRecord, checked_line, content_of};
 use lienav_io::files::{remedy, write_atomically};
+use lienav_io::open;
 use lienav_sim::Scenario;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, TryLockError};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -234,7 +235,7 @@ pub fn make(
 
 fn open_locked(path: &Path) -> Result<File, ShardError> {
     let io_error = |error| ShardError::Io { path: path.to_owned(), error };
-    let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path).map_err(io_error)?;
+    let file = open::in_place(path).map_err(io_error)?;
     match file.try_lock() {
         Err(TryLockError::WouldBlock) => Err(ShardError::InUse(path.to_owned())),
         // Not every file system has locks.

@@ -2,9 +2,6 @@
 //! size, or is read in circles, does not.
 
 use std::fmt;
-use std::fs::File;
-use std::io::{self, Read, Seek};
-use std::path::Path;
 
 /// No summary of an MCAP file is longer, bytes.
 pub(super) const SUMMARY: u64 = 1 << 26;
@@ -38,6 +35,12 @@ pub(super) fn unpacked(file_length: u64) -> u64 {
     small.min(large)
 }
 
+/// Compressed messages of so many bytes in all may unpack to this many: point clouds and images, the most compressible
+/// of a recording, shrink to a tenth.
+pub(super) fn unpacked_messages(packed: u64) -> u64 {
+    (1_u64 << 28).saturating_add(packed.saturating_mul(50))
+}
+
 /// A number of bytes for people.
 pub(crate) struct Bytes(pub u64);
 
@@ -50,46 +53,4 @@ impl fmt::Display for Bytes {
             _ => write!(f, "{} GB", self.0 / 1_000_000_000),
         }
     }
-}
-
-/// How a file begins that Git LFS has put in the place of another one.
-const LFS_POINTER: &[u8] = b"version https://git-lfs.github.com/spec/";
-
-/// Opens a file, unless it is a folder, a pipe, a socket or a device, whose measurement may never end.
-///
-/// # Errors
-/// What the file system says; [`io::ErrorKind::InvalidInput`] with what it is, if it is no regular file;
-/// [`io::ErrorKind::InvalidData`], if it is a pointer of Git LFS to one.
-pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
-    let kind = std::fs::metadata(path)?.file_type();
-    if kind.is_file() {
-        let mut file = File::open(path)?;
-        let mut head = Vec::new();
-        (&file).take(LFS_POINTER.len() as u64).read_to_end(&mut head)?;
-        if head == LFS_POINTER {
-            return Err(io::Error::new(
-                io::ErrorKind::InvalidData,
-                "it is a pointer of Git LFS, and not the file itself: run `git lfs pull` in its repository",
-            ));
-        }
-        file.rewind()?;
-        return Ok(file);
-    }
-    let what = if kind.is_dir() { "a folder" } else { "a pipe, a socket or a device" };
-    Err(io::Error::new(io::ErrorKind::InvalidInput, format!("it is {what}; expected a file")))
-}
-
-/// Reads a whole text of at most `limit` bytes.
-///
-/// # Errors
-/// What the file system says; [`io::ErrorKind::FileTooLarge`], [`io::ErrorKind::InvalidData`] for what is not UTF-8.
-pub(crate) fn read_text(from: impl Read, limit: u64) -> io::Result<String> {
-    let mut text = String::new();
-    if from.take(limit + 1).read_to_string(&mut text)? as u64 > limit {
-        return Err(io::Error::new(
-            io::ErrorKind::FileTooLarge,
-            format!("it is longer than {}, which no such file is", Bytes(limit)),
-        ));
-    }
-    Ok(text)
 }

@@ -7,13 +7,14 @@ use super::params;
 use super::read::{BagReader, CDR};
 use super::record::Topic;
 use super::static_mount::{StatedExtrinsics, extrinsics_of};
-use super::topics::{Role, Topics, candidates, not_one, roles_of, unread_encoding};
+use super::topics::{Role, Topics, candidates, listed, not_one, roles_of, unread_encoding};
 use crate::convert::{self, Expected, Extrinsics, Frame, Frames, Refusal, pose_of, stamp_of};
 use crate::files::folder_of;
 use crate::geodesy::Datum;
 use crate::messages::{
     Imu, Message, NavSatFix, Odometry, PointCloud2, PoseStamped, PoseWithCovarianceStamped, TfMessage,
 };
+use crate::open;
 use crate::recording::{Input, OpenError, Recording};
 use crate::statements::{ClockCheck, FixCheck, OdometryCheck};
 use lienav_slam::MeasurementKind;
@@ -381,12 +382,12 @@ fn read_notes(path: &Path, bag: &BagReader, recording: &mut Recording) -> Result
     let params = folder.join(params::FILE_NAME);
     let file = match fs::symlink_metadata(&params) {
         Ok(_) => match metadata::inside(folder, &params) {
-            Ok(_) => bounds::open_regular(&params),
+            Ok(_) => open::regular(&params),
             Err(problem) => return Err(OpenError::bag(&params, problem)),
         },
         Err(error) => Err(error),
     };
-    match file.and_then(|file| bounds::read_text(file, bounds::TEXT)) {
+    match file.and_then(|file| open::text(file, bounds::TEXT)) {
         Ok(text) => {
             let bad = |problem| OpenError::bag(&params, problem);
             recording.config = Some(params::from_yaml(&text).map_err(bad)?);
@@ -414,7 +415,8 @@ fn warn_of_topics(topics: &[Topic], roles: &[Option<Role>], recording: &mut Reco
     let unused = topics.iter().zip(roles).filter(|(topic, role)| role.is_none() && is_missed(topic));
     let unused: Vec<String> = unused.map(|(topic, _)| format!("{} ({})", topic.name, topic.type_name)).collect();
     if !unused.is_empty() {
-        recording.warnings.push(format!("topics that were not read: {}", unused.join(", ")));
+        let unused = listed(unused.into_iter(), ", ");
+        recording.warnings.push(format!("topics that were not read: {unused}"));
     }
 }
 

@@ -1,6 +1,8 @@
 //! `metadata.yaml` of a rosbag2 folder: version 9 (Jazzy) is written, every version since Foxy's is read.
 
 use super::bounds;
+use crate::open;
+use crate::yaml;
 use serde::{Deserialize, Serialize};
 use serde_yaml_ng::Value;
 use std::collections::BTreeMap;
@@ -169,9 +171,9 @@ impl Metadata {
     /// Why it cannot be read, in words.
     pub fn read(folder: &Path) -> Result<Self, String> {
         let path = folder.join(FILE_NAME);
-        let text = bounds::open_regular(&path).and_then(|file| bounds::read_text(file, bounds::TEXT));
+        let text = open::regular(&path).and_then(|file| open::text(file, bounds::TEXT));
         let text = text.map_err(|e| e.to_string())?;
-        let document: Document = serde_yaml_ng::from_str(&text).map_err(|e| e.to_string())?;
+        let document: Document = yaml::from_str(&text).map_err(|e| e.to_string())?;
         Ok(document.rosbag2_bagfile_information)
     }
 

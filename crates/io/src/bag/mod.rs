@@ -24,8 +24,8 @@ pub use load::{BAD_TRUTH, DROPPED_KEY, HeardTruth, NAME_KEY, UNREADABLE, load};
 pub(crate) use load::{Loading, Problems, Unread};
 pub use read::BagReader;
 pub use record::{Record, Topic};
-pub(crate) use topics::not_one;
 pub use topics::{Role, Topics, roles_of};
+pub(crate) use topics::{magnetic_topic, not_one};
 pub use write::{BagWriter, Existing, TopicId, TypeText, WriteError};
 
 #[cfg(test)]

@@ -8,9 +8,10 @@ use super::record::{Record, Storage, Topic};
 use super::unpack::{unpack_file, unpack_message};
 use super::write::is_storage;
 use crate::files::Temporary;
+use crate::open;
 use crate::recording::OpenError;
 use lienav_base::stamp::Stamp;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -20,6 +21,8 @@ use std::path::{Path, PathBuf};
 pub struct BagReader {
     metadata: Option<Metadata>,
     topics: Vec<Topic>,
+    /// Which of them has this name, type and encoding.
+    places: HashMap<(String, String, String), usize>,
     sources: Vec<Source>,
     messages_are_compressed: bool,
     longest_message: u64,
@@ -82,6 +85,7 @@ impl BagReader {
         let mut bag = Self {
             metadata,
             topics: Vec::new(),
+            places: HashMap::new(),
             sources: Vec::new(),
             messages_are_compressed: false,
             longest_message: bounds::MESSAGE,
@@ -171,10 +175,9 @@ impl BagReader {
             if topic.encoding == CDR {
                 topic.type_name = full_type_name(topic.type_name);
             }
-            let same =
-                |t: &Topic| (&t.name, &t.type_name, &t.encoding) == (&topic.name, &topic.type_name, &topic.encoding);
-            topics.push(self.topics.iter().position(same).unwrap_or_else(|| {
-                self.topics.push(topic.clone());
+            let key = (topic.name.clone(), topic.type_name.clone(), topic.encoding.clone());
+            topics.push(*self.places.entry(key).or_insert_with(|| {
+                self.topics.push(topic);
                 self.topics.len() - 1
             }));
         }
@@ -207,11 +210,19 @@ impl BagReader {
 
     fn unpack(&mut self, record: &mut Record) -> Result<(), String> {
         self.packed += record.data.len() as u64;
-        let allowance = bounds::unpacked(self.packed).saturating_sub(self.unpacked);
+        let allowance = bounds::unpacked_messages(self.packed).saturating_sub(self.unpacked);
         let limit = self.longest_message.min(allowance);
-        let data = unpack_message(&record.data, limit).map_err(|error| error.to_string())?;
-        let Some(data) = data else { return Err(format!("it is longer than {}", Bytes(limit))) };
-        self.unpacked += data.len() as u64;
+        let data = unpack_message(&record.data, limit);
+        // One that is refused has cost as much.
+        self.unpacked += data.as_ref().map_or(limit, |data| data.as_ref().map_or(limit, |data| data.len() as u64));
+        let Some(data) = data.map_err(|error| error.to_string())? else {
+            let longest = self.longest_message;
+            return Err(if limit < longest {
+                format!("with it, messages unpack to {}, more than those of any recording", Bytes(self.unpacked))
+            } else {
+                format!("it is longer than {}", Bytes(longest))
+            });
+        };
         record.data = data;
         Ok(())
     }
@@ -316,7 +327,7 @@ fn open_file(path: &Path, allowance: &mut u64) -> Result<Opened, OpenError> {
     let unpacked = if is_packed { Some(unpack_file(path, allowance)?) } else { None };
     let plain: &Path = unpacked.as_ref().map_or(path, Temporary::path);
     let mut magic = Vec::new();
-    let file = bounds::open_regular(plain).map_err(|error| OpenError::io(path, error))?;
+    let file = open::regular(plain).map_err(|error| OpenError::io(path, error))?;
     file.take(16).read_to_end(&mut magic).map_err(|error| OpenError::io(path, error))?;
     let storage: Box<dyn Storage> = if magic.starts_with(mcap::MAGIC) {
         Box::new(McapFile::open(plain, path)?)

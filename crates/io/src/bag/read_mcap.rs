@@ -14,6 +14,7 @@ use super::mcap_parts::{
     Channel, ChunkIndex, Fields, MESSAGE_HEADER, Order, PREFIX, Pending, Schema, Span, Summary, stamp,
 };
 use super::record::{Record, Storage, Topic};
+use crate::open;
 use crate::recording::OpenError;
 use lienav_base::stamp::Stamp;
 use mcap::records::op;
@@ -65,7 +66,7 @@ impl McapFile {
     /// Opens `path`; `shown` is what messages call it.
     pub fn open(path: &Path, shown: &Path) -> Result<Self, OpenError> {
         let io_error = |error| OpenError::io(shown, error);
-        let file = bounds::open_regular(path).map_err(io_error)?;
+        let file = open::regular(path).map_err(io_error)?;
         let file_length = file.metadata().map_err(io_error)?.len();
         let mut mcap = Self {
             path: shown.to_owned(),

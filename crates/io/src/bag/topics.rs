@@ -3,7 +3,9 @@
 use super::read::CDR;
 use super::record::Topic;
 use crate::convert::Frames;
-use crate::messages::{Imu, Message, NavSatFix, Odometry, PointCloud2, PoseStamped, PoseWithCovarianceStamped};
+use crate::messages::{
+    Imu, MagneticField, Message, NavSatFix, Odometry, PointCloud2, PoseStamped, PoseWithCovarianceStamped,
+};
 
 /// Which topics of a bag to read, and in which frames. `None` means the usual name, or, for what the filter is fed
 /// with, the only topic of the right type where there is none of that name. Truth is never guessed: another pose taken
@@ -16,6 +18,8 @@ pub struct Topics {
     pub features: Option<String>,
     /// `sensor_msgs/Imu`; usually `/imu`.
     pub imu: Option<String>,
+    /// `sensor_msgs/MagneticField`, which only the attitude filter reads; usually `/mag` or `/imu/mag`.
+    pub mag: Option<String>,
     /// `geometry_msgs/PoseWithCovarianceStamped` in the world; usually `/absolute_pose`.
     pub absolute_pose: Option<String>,
     /// `sensor_msgs/NavSatFix`; usually `/fix`.
@@ -114,8 +118,8 @@ pub fn roles_of(found: &[Topic], wanted: &Topics) -> Result<Vec<Option<Role>>, S
             if let Some(other) = found.iter().find(|topic| with_slash(&topic.name) == name && topic.encoding != CDR) {
                 return Err(unread_encoding(other));
             }
-            let there: Vec<String> = found.iter().map(|t| format!("{} ({})", t.name, t.type_name)).collect();
-            return Err(format!("no topic {name} of type {types}; there are: {}", there.join(", ")));
+            let there = found.iter().map(|t| format!("{} ({})", t.name, t.type_name));
+            return Err(format!("no topic {name} of type {types}; there are: {}", listed(there, ", ")));
         }
         if let Some(topic) = named {
             roles[topic] = Some(role);
@@ -147,13 +151,50 @@ pub(super) fn candidates<'a>(
 /// Why no topic has this role, with the names of those that could.
 pub(crate) fn not_one(found: &[Topic], roles: &[Option<Role>], role: Role) -> String {
     let (name, types) = (role.usual_name(), role.types().join(" or "));
-    let names: Vec<&str> = candidates(found, roles, role).collect();
-    match names.len() {
+    match candidates(found, roles, role).count() {
         0 => format!("no topic {name}, and none of type {types}"),
         count => format!(
             "no topic {name}, and {count} topics of type {types}, {}; name the topic to read",
-            names.join(" and ").escape_debug()
+            listed(candidates(found, roles, role).map(str::to_owned), " and ").escape_debug()
         ),
+    }
+}
+
+/// Names as a list; of many, the first ones, and how many more there are.
+pub(super) fn listed(names: impl Iterator<Item = String>, between: &str) -> String {
+    const NAMED: usize = 50;
+    let mut names = names.fuse();
+    let mut list = names.by_ref().take(NAMED).collect::<Vec<_>>().join(between);
+    let more = names.count();
+    if more > 0 {
+        list += &format!("{between}{more} more");
+    }
+    list
+}
+
+/// The topic of magnetic fields: the one that is asked for, one of the usual names, or the only one of its type.
+///
+/// # Errors
+/// The sentence to show: the topic that was asked for is not there, or there are several, and none is asked for.
+pub(crate) fn magnetic_topic(found: &[Topic], wanted: Option<&str>) -> Result<Option<usize>, String> {
+    const USUAL: [&str; 2] = ["/mag", "/imu/mag"];
+    let fits = |topic: &Topic| topic.encoding == CDR && topic.type_name == MagneticField::TYPE;
+    let called = |name: &str| found.iter().position(|topic| fits(topic) && with_slash(&topic.name) == with_slash(name));
+    if let Some(name) = wanted {
+        let missing = || format!("no topic {} of type {}", with_slash(name).escape_debug(), MagneticField::TYPE);
+        return called(name).map(Some).ok_or_else(missing);
+    }
+    if let Some(usual) = USUAL.into_iter().find_map(called) {
+        return Ok(Some(usual));
+    }
+    let mut all = (0..found.len()).filter(|&index| fits(&found[index]));
+    match (all.next(), all.next()) {
+        (Some(_), Some(_)) => {
+            let names = found.iter().filter(|topic| fits(topic)).map(|topic| topic.name.clone());
+            let (kind, names) = (MagneticField::TYPE, listed(names, " and ").escape_debug().to_string());
+            Err(format!("the magnetic field is not used: there are several topics of type {kind}, {names}; name one"))
+        }
+        (only, _) => Ok(only),
     }
 }
 

@@ -1,8 +1,9 @@
 //! Unpacks what is compressed as a whole: files into temporary ones, messages into memory. What unpacks to more than
 //! any recording does is refused.
 
-use super::bounds::{self, Bytes};
+use super::bounds::Bytes;
 use crate::files::Temporary;
+use crate::open;
 use crate::recording::OpenError;
 use std::io::{self, BufReader, Read, Write};
 use std::path::Path;
@@ -13,7 +14,7 @@ use std::path::Path;
 /// Nothing of it can be unpacked, it unpacks to more than is allowed, or the disk is full.
 pub(super) fn unpack_file(path: &Path, allowance: &mut u64) -> Result<Temporary, OpenError> {
     let io_error = |error| OpenError::io(path, error);
-    let file = bounds::open_regular(path).map_err(io_error)?;
+    let file = open::regular(path).map_err(io_error)?;
     let mut packed = zstd::Decoder::new(BufReader::new(file)).map_err(io_error)?;
     let folder = std::env::temp_dir();
     let no_room = |error| OpenError::NoRoom { path: path.to_owned(), folder: folder.clone(), error };

@@ -26,6 +26,20 @@ impl<'a> Frame<'a> {
     }
 }
 
+/// Checks the name of a frame that a parameter gives.
+///
+/// # Errors
+/// The end of a sentence: what is wrong with it, and what to do.
+pub fn check_frame_name(name: &str) -> Result<(), String> {
+    if let Some(plain) = name.strip_prefix('/') {
+        return Err(format!("begins with a slash, which tf2 refuses: set it to '{plain}'"));
+    }
+    if name.contains(|sign: char| sign.is_whitespace() || sign.is_control()) {
+        return Err("has a blank in it: give the name of one frame, for example 'map'".to_owned());
+    }
+    Ok(())
+}
+
 /// Checks that a field of a message names one of the `allowed` frames. If none is listed, any will do.
 ///
 /// # Errors

@@ -32,7 +32,7 @@ mod write;
 pub use april::{Pinhole, april_tags};
 pub use detections::{DetectionWords, detections};
 pub use extrinsics::{Extrinsics, MAX_TILT_RAD};
-pub use frame::{Expected, Frame, Frames, check_frame};
+pub use frame::{Expected, Frame, Frames, check_frame, check_frame_name};
 pub use outside::{MAX_YAW_VARIANCE, absolute_pose, absolute_pose_message, nav_sat_fix};
 pub use placed::{features_from, isometry_of, placed_odometry, pose_array, twist};
 pub use read::{

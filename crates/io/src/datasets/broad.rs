@@ -7,6 +7,7 @@
 use super::text::Table;
 use crate::bag::bounds;
 use crate::inertial::{InertialRecording, TrueOrientation};
+use crate::open;
 use crate::recording::OpenError;
 use flate2::read::MultiGzDecoder;
 use lienav_attitude::ImuSample;
@@ -56,11 +57,11 @@ pub fn open(path: &Path) -> Result<InertialRecording, OpenError> {
 }
 
 fn read_text(path: &Path) -> io::Result<String> {
-    let file = bounds::open_regular(path)?;
+    let file = open::regular(path)?;
     if path.extension().is_none_or(|ending| ending != "gz") {
-        return bounds::read_text(file, bounds::DATA_SET);
+        return open::text(file, bounds::DATA_SET);
     }
-    bounds::read_text(MultiGzDecoder::new(BufReader::new(file)), bounds::DATA_SET)
+    open::text(MultiGzDecoder::new(BufReader::new(file)), bounds::DATA_SET)
 }
 
 #[cfg(test)]

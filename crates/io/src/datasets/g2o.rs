@@ -8,6 +8,7 @@
 use super::format::Format;
 use super::text::{Row, Table};
 use crate::bag::bounds;
+use crate::open;
 use crate::recording::{Input, OpenError, Recording};
 use flate2::read::MultiGzDecoder;
 use lienav_base::stamp::Stamp;
@@ -423,11 +424,11 @@ fn bad_noise(row: &Row<'_>, noise: StatedNoise) -> OpenError {
 }
 
 fn read_text(path: &Path) -> io::Result<String> {
-    let file = bounds::open_regular(path)?;
+    let file = open::regular(path)?;
     if path.extension().is_none_or(|ending| ending != "gz") {
-        return bounds::read_text(file, bounds::DATA_SET);
+        return open::text(file, bounds::DATA_SET);
     }
-    bounds::read_text(MultiGzDecoder::new(BufReader::new(file)), bounds::DATA_SET)
+    open::text(MultiGzDecoder::new(BufReader::new(file)), bounds::DATA_SET)
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 //! rounded to a double.
 
 use crate::bag::bounds;
+use crate::open;
 use crate::recording::OpenError;
 use lienav_base::stamp::Stamp;
 use std::ops::RangeInclusive;
@@ -29,7 +30,7 @@ impl Table {
     /// The file is not there or not text.
     pub fn read(folder: &Path, name: &str) -> Result<Self, OpenError> {
         let path = folder.join(name);
-        let text = bounds::open_regular(&path).and_then(|file| bounds::read_text(file, bounds::DATA_SET));
+        let text = open::regular(&path).and_then(|file| open::text(file, bounds::DATA_SET));
         let text = text.map_err(|error| OpenError::io(&path, error))?;
         Ok(Self::of(path, text))
     }

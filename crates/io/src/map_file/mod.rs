@@ -62,6 +62,8 @@ pub use state::{StateFile, state_from_text};
 
 use crate::bag::bounds;
 use crate::files::write_atomically;
+use crate::open;
+use crate::place;
 use lienav_slam::{LandmarkMap, SavedState};
 use lienav_submaps::WholeMap;
 use std::io;
@@ -149,8 +151,8 @@ impl MapFile {
     /// The map without its state, and the name of that.
     fn read_text(path: &Path) -> Result<(Self, Option<Companion>), MapFileError> {
         let failed = |error| MapFileError::Io { path: path.to_owned(), error };
-        let file = bounds::open_regular(path).map_err(failed)?;
-        let text = bounds::read_text(file, bounds::MAP).map_err(failed)?;
+        let file = open::regular(path).map_err(failed)?;
+        let text = open::text(file, bounds::MAP).map_err(failed)?;
         let parsed = parse(&text).map_err(|problems| MapFileError::Bad { path: path.to_owned(), problems })?;
         Ok((Self { frame: parsed.frame, map: parsed.map, ..Self::default() }, parsed.state))
     }
@@ -163,8 +165,9 @@ impl MapFile {
     /// with its own, at every instant. What killed processes have left of earlier attempts is removed.
     ///
     /// # Errors
-    /// What the file system says; the old map is untouched then.
+    /// What the file system says, or `path` is neither a regular file nor nothing; the old map is untouched then.
     pub fn write(&self, path: &Path) -> io::Result<()> {
+        let path = &place::file(path)?;
         let companion = state::write(path, self)?;
         let text = to_text(&self.map, self.frame.as_deref(), companion.as_ref());
         write_atomically(path, |out| out.write_all(text.as_bytes()))?;

@@ -4,6 +4,7 @@ use super::data::MapFile;
 use super::text::Companion;
 use crate::bag::bounds;
 use crate::files::{folder_of, remove_leftover_files, write_atomically};
+use crate::open;
 use crate::settings_file::one_line;
 use lienav_slam::{LandmarkMap, SavedState};
 use lienav_submaps::SavedSubmaps;
@@ -144,11 +145,13 @@ pub(super) fn remove_others(path: &Path, current: Option<&Companion>) {
 /// # Errors
 /// Why it does not belong to the map, or cannot be read.
 pub(super) fn read(path: &Path, companion: &Companion, map: &LandmarkMap) -> Result<StateFile, String> {
-    let place = folder_of(path).join(&companion.file);
-    let file = bounds::open_regular(&place).map_err(|error| error.to_string())?;
+    // It is beside the map, and not beside a link to that.
+    let map_file = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let place = folder_of(&map_file).join(&companion.file);
     if companion.bytes > bounds::STATE {
         return Err(format!("it is of {}, which no state is", bounds::Bytes(companion.bytes)));
     }
+    let file = open::regular(&place).map_err(|error| error.to_string())?;
     let mut bytes = Vec::new();
     file.take(companion.bytes + 1).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
     if bytes.len() as u64 != companion.bytes || crc32fast::hash(&bytes) != companion.crc32 {

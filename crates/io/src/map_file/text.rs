@@ -2,6 +2,7 @@
 //! its line.
 
 use crate::settings_file::{distance, one_line};
+use crate::yaml;
 use lienav_slam::{LandmarkMap, MapLandmark};
 use nalgebra::{Matrix2, Vector2};
 use serde_yaml_ng::{Mapping, Value as Yaml};
@@ -72,12 +73,9 @@ pub struct Parsed {
 /// # Errors
 /// Everything that is wrong with it, in the order of the lines.
 pub fn parse(text: &str) -> Result<Parsed, Vec<Problem>> {
-    let document: Yaml = serde_yaml_ng::from_str(text).map_err(|error| {
-        let line = error.location().map(|location| location.line());
-        vec![Problem {
-            line,
-            what: format!("not YAML: {}; correct the line, or take a copy of the map", one_line(&error)),
-        }]
+    let document: Yaml = yaml::from_str(text).map_err(|error| {
+        let what = format!("not YAML: {}; correct the line, or take a copy of the map", one_line(&error));
+        vec![Problem { line: error.line(), what }]
     })?;
     let Yaml::Mapping(document) = &document else {
         return Err(vec![Problem { line: None, what: foreign("it is no YAML mapping") }]);

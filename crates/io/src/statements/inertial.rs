@@ -17,6 +17,14 @@ const REST_SPREAD: f64 = 0.02;
 const REST_RATE: f64 = 0.1;
 /// Fewer windows at rest say nothing: two seconds.
 const LEAST_RESTS: f64 = 10.0;
+/// The mean force of a body that moves is near gravity, too; fewer windows say nothing of it: five seconds.
+const LEAST_WINDOWS: f64 = 25.0;
+/// Mean forces in this range, m/s², are in g, whatever the motion.
+const IN_G: std::ops::Range<f64> = 0.7..2.0;
+/// Gyroscopes measure no more than this (2,000 degrees per second), rad/s.
+const GREATEST_RATE: f64 = 35.0;
+/// So many windows turn faster than that before it is no outlier.
+const LEAST_FAST: f64 = 3.0;
 /// Gravity must turn by so much in all (root of the sum of squares), as the rates have it, rad.
 const LEAST_TURN: f64 = 0.5;
 /// So much of the turning of gravity must be that of the rates, but for a factor.
@@ -30,6 +38,12 @@ pub struct InertialCheck {
     /// Windows at rest, and the sum of their force.
     rests: f64,
     rest_force: f64,
+    /// All windows, and the sum of the root mean squares of their force.
+    windows: f64,
+    all_force: f64,
+    /// Windows that turn faster than any gyroscope measures, and the greatest of their rates.
+    fast: f64,
+    fastest: f64,
     /// Sums over pairs of windows of how gravity turns, d, and how it turns by the rates, p: d·p, p·p, d·d.
     turning: [f64; 3],
 }
@@ -83,6 +97,12 @@ impl InertialCheck {
         };
         let (force, rate) = (window.force / window.count, window.rate / window.count);
         let spread = (window.square / window.count - force.norm_squared()).max(0.0).sqrt();
+        self.windows += 1.0;
+        self.all_force += (window.square / window.count).sqrt();
+        if rate.norm() > GREATEST_RATE {
+            self.fast += 1.0;
+            self.fastest = self.fastest.max(rate.norm());
+        }
         if spread < REST_SPREAD * force.norm() && window.greatest_rate < REST_RATE {
             self.rests += 1.0;
             self.rest_force += force.norm();
@@ -105,7 +125,9 @@ impl InertialCheck {
 
     /// What was found so far of the messages of `topic`.
     pub fn findings(&self, topic: &str) -> Vec<Finding> {
-        self.against_gravity(topic).into_iter().chain(self.against_turning(topic)).collect()
+        let force = self.against_gravity(topic).or_else(|| self.in_g(topic));
+        let rates = self.against_turning(topic).or_else(|| self.too_fast(topic));
+        force.into_iter().chain(rates).collect()
     }
 
     fn against_gravity(&self, topic: &str) -> Option<Finding> {
@@ -122,6 +144,31 @@ impl InertialCheck {
         let sentence =
             format!("at rest the force of {topic} is {force:.2} m/s², and gravity is {GRAVITY:.2} m/s²: {cause}");
         Some(Finding::new(topic, "force_against_gravity", sentence))
+    }
+
+    /// Forces in g of a body that never rests.
+    fn in_g(&self, topic: &str) -> Option<Finding> {
+        let force = self.all_force / self.windows;
+        if self.windows < LEAST_WINDOWS || !IN_G.contains(&force) {
+            return None;
+        }
+        let sentence = format!(
+            "the force of {topic} is {force:.2} m/s² on average, and gravity is {GRAVITY:.2} m/s²: the unit seems to be \
+             g; multiply by {GRAVITY}"
+        );
+        Some(Finding::new(topic, "force_against_gravity", sentence))
+    }
+
+    /// Rates that no gyroscope measures, where gravity does not tell their unit.
+    fn too_fast(&self, topic: &str) -> Option<Finding> {
+        (self.fast >= LEAST_FAST).then(|| {
+            let sentence = format!(
+                "the rates of {topic} reach {:.0} rad/s, and gyroscopes measure up to {GREATEST_RATE:.0} rad/s: they seem \
+                 to be in degrees per second; rad/s are needed",
+                self.fastest
+            );
+            Finding::new(topic, "rates_against_gravity", sentence)
+        })
     }
 
     fn against_turning(&self, topic: &str) -> Option<Finding> {
@@ -174,6 +221,38 @@ mod tests {
             check.add(&ImuSample { stamp: Stamp::from_secs(t), angular_velocity, specific_force });
         }
         check.findings("/imu")
+    }
+
+    /// Ten seconds in the hand, without any rest: turned about the vertical, or also tilted.
+    fn in_the_hand(unit: f64, rate_unit: f64, tilt: f64) -> Vec<String> {
+        let mut check = InertialCheck::default();
+        let attitude = |t: f64| {
+            let (roll, pitch) = (tilt * (3.0 * t).sin(), 0.7 * tilt * (2.2 * t).cos());
+            UnitQuaternion::from_euler_angles(roll, pitch, 1.2 * (1.1 * t).sin())
+        };
+        for i in 0..1000 {
+            let t = 0.01 * f64::from(i);
+            let (q, next) = (attitude(t), attitude(t + 0.01));
+            let rate = (q.inverse() * next).scaled_axis() / 0.01;
+            let moved = Vector3::new((5.0 * t).sin(), (4.0 * t).cos(), 0.7 * (6.0 * t).sin());
+            let force = q.inverse() * (Vector3::new(0.0, 0.0, GRAVITY) + moved);
+            let (angular_velocity, specific_force) = (rate_unit * rate, unit * force);
+            check.add(&ImuSample { stamp: Stamp::from_secs(t), angular_velocity, specific_force });
+        }
+        check.findings("/imu").into_iter().map(|finding| finding.sentence).collect()
+    }
+
+    #[test]
+    fn wrong_units_are_named_within_ten_seconds_also_without_rest() {
+        let degrees = 1_f64.to_degrees();
+        for tilt in [0.0, 0.3] {
+            assert_eq!(in_the_hand(1.0, 1.0, tilt), [""; 0]);
+            let in_g = in_the_hand(1.0 / GRAVITY, 1.0, tilt);
+            assert!(in_g.len() == 1 && in_g[0].contains("seems to be g"), "{in_g:?}");
+            let rates = in_the_hand(1.0, degrees, tilt);
+            assert!(rates.len() == 1 && rates[0].contains("degrees per second"), "{tilt}: {rates:?}");
+            assert_eq!(in_the_hand(1.0 / GRAVITY, degrees, tilt).len(), 2);
+        }
     }
 
     #[test]

@@ -12,7 +12,17 @@ use lienav_base::clock::{Limits, Verdict};
 use lienav_base::stamp::Stamp;
 use nalgebra::Matrix3;
 
+/// So many messages of a clock that is not confirmed are held back: a tenth of a second of the fastest odometry.
+const MOST_HELD: usize = 256;
+
 impl Slam {
+    /// The next message arrived at `now_s`, by a clock that no message sets (monotonic), in s since anything. With it,
+    /// odometry that was held up and comes all at once does not pass for a clock that was set. Recordings need not
+    /// state it.
+    pub fn arrived(&mut self, now_s: f64) {
+        self.intake.guard.arrived(now_s);
+    }
+
     pub(super) fn take_odometry(&mut self, odometry: &Odometry) -> Result<(), DropReason> {
         self.check_enabled()?;
         let covariance = self.check_odometry(odometry)?;
@@ -26,7 +36,9 @@ impl Slam {
                 if run == 1 {
                     self.intake.held.clear();
                 }
-                self.intake.held.push(odometry);
+                if self.intake.held.len() < MOST_HELD {
+                    self.intake.held.push(odometry);
+                }
                 return Err(unconfirmed(is_ahead));
             }
             Verdict::Stray { is_ahead } => return Err(unconfirmed(is_ahead)),

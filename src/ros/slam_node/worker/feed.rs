@@ -29,6 +29,8 @@ impl Worker {
         }
         let at = At { odometry: input, pose: base_in_odom };
         self.resume(&at);
+        // Messages that were held up somewhere and come all at once are no clock that was set.
+        self.slam.arrived(received.saturating_duration_since(self.started).as_secs_f64());
         match self.slam.odometry(&input) {
             Ok(()) => {
                 self.tally.odometry.used += 1;

@@ -7,9 +7,14 @@ use lienav_io::map_file::MapFile;
 use lienav_slam::MapMode;
 use r2r::std_srvs::srv::Trigger;
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// So often is looked whether the map was read, while the node is configured.
+const LOADING_TURN: Duration = Duration::from_millis(5);
 
 impl Worker {
-    /// Goes on with the map that is there, if it is.
+    /// Goes on with the map that is there, if it is. The thread of the map reads it, so that the end of the node does not
+    /// wait for a file.
     pub(super) fn load_at_start(&mut self) {
         let path = PathBuf::from(&self.settings.map.file);
         if path.as_os_str().is_empty() {
@@ -18,7 +23,15 @@ impl Worker {
         if !path.exists() {
             return self.log.info(&format!("{}: there is no map yet, it begins empty", path.display()));
         }
-        self.take_map(map::read(&path).map(|file| *file), None);
+        self.map_store.load(&self.settings.map.file, None);
+        while !self.map_store.is_idle() && !self.stop.sleep_until(Instant::now() + LOADING_TURN) {
+            match self.map_store.done() {
+                Some((Done::Loaded(read), _)) => return self.take_map(read.map(|file| *file), None),
+                // What was asked for before the node was configured.
+                Some((Done::Saved(result), waiting)) => self.map_saved(result, waiting),
+                None => {}
+            }
+        }
     }
 
     pub(super) fn save_map(&mut self, request: Waiting) {
@@ -38,7 +51,7 @@ impl Worker {
 
     pub(super) fn load_map(&mut self, request: Waiting) {
         if let Some(request) = self.with_file(request) {
-            self.map_store.load(&self.settings.map.file, request);
+            self.map_store.load(&self.settings.map.file, Some(request));
         }
     }
 

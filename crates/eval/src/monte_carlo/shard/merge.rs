@@ -3,6 +3,7 @@
 use super::super::experiment::{Experiment, Outcome, Sum, run_seeds};
 use super::super::record::{RunRecord, content_of};
 use super::{FORMAT, Header, Lines, MOST_RUNS, Shard};
+use lienav_io::open;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -182,7 +183,7 @@ struct Indexed {
 impl Indexed {
     fn open(path: &Path) -> Result<Self, MergeError> {
         let io_error = |error| MergeError::Io { path: path.to_owned(), error };
-        let file = File::open(path).map_err(io_error)?;
+        let file = open::regular(path).map_err(io_error)?;
         let mut lines = Lines::new(&file);
         let first = lines.next_line().map_err(io_error)?;
         let header: Option<Header> =

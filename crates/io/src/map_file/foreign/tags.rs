@@ -3,6 +3,7 @@
 use super::super::{Problem, number};
 use super::found::{Found, problem, scalar};
 use crate::settings_file::one_line;
+use crate::yaml;
 use lienav_slam::LandmarkMap;
 use nalgebra::{Matrix3, Rotation3, Vector3};
 use serde_yaml_ng::{Mapping, Value as Yaml};
@@ -11,9 +12,8 @@ use serde_yaml_ng::{Mapping, Value as Yaml};
 const SIZE_M: f64 = 0.16;
 
 fn document(text: &str) -> Result<Mapping, Vec<Problem>> {
-    let document: Yaml = serde_yaml_ng::from_str(text).map_err(|error| {
-        problem(error.location().map(|location| location.line()), format!("not YAML: {}", one_line(&error)))
-    })?;
+    let document: Yaml =
+        yaml::from_str(text).map_err(|error| problem(error.line(), format!("not YAML: {}", one_line(&error))))?;
     match document {
         Yaml::Mapping(document) => Ok(document),
         _ => Err(problem(None, "it is no YAML mapping")),
