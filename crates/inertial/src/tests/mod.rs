@@ -1,0 +1,3 @@
+//! Tests, by subject.
+
+mod preintegration;
