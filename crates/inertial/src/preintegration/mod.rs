@@ -93,10 +93,9 @@ impl Preintegration {
             middle_velocity: now.velocity + moved * 0.5,
             middle_position: now.position + now.velocity * (0.5 * h) + moved * (0.125 * h),
         };
-        let before = self.bias;
         self.bias.add(&step, &values, &exponential);
         self.white.add(&step, &self.noise);
-        self.walk.add(h, &before, &self.bias);
+        self.walk.add(h, &self.bias);
         self.increment = now.then(within);
     }
 

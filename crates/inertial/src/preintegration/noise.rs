@@ -82,9 +82,17 @@ pub struct WalkIntegrals {
     first: BiasIntegrals,
     /// ∫F B_g B_gᵀ Fᵀ ds, lower triangle.
     gyro: Second,
-    /// ∫F B_a B_aᵀ Fᵀ ds of (ζ_v, ζ_p).
+    /// ∫F B_a B_aᵀ Fᵀ ds of (ζ_v, ζ_p): vv, pv, pp.
     force: [Matrix3<f64>; 3],
+    /// Up to where the integrals go: the bias integrals there.
+    at: BiasIntegrals,
+    /// Steps since then, and their length, s.
+    pending: (u32, f64),
 }
+
+/// The biases change once in so many steps. What this neglects is a part (h/T)² of an effect that is itself small in
+/// short intervals.
+const STEPS: u32 = 4;
 
 /// Blocks of a symmetric 9 × 9 matrix.
 #[derive(Clone, Copy, Debug, Default)]
@@ -98,15 +106,26 @@ struct Second {
 }
 
 impl WalkIntegrals {
-    /// Adds a step of h seconds, at whose ends the bias integrals are these: a change of the bias at its middle.
+    /// Adds a step of h seconds, at whose end the bias integrals are these.
     #[inline]
-    pub fn add(&mut self, h: f64, before: &BiasIntegrals, after: &BiasIntegrals) {
+    pub fn add(&mut self, h: f64, now: &BiasIntegrals) {
+        let (steps, seconds) = self.pending;
+        self.pending = (steps + 1, seconds + h);
+        if steps + 1 == STEPS {
+            self.change_biases(now);
+        }
+    }
+
+    /// The biases change in the middle of the pending steps.
+    fn change_biases(&mut self, now: &BiasIntegrals) {
+        let (before, h) = (&self.at, self.pending.1);
         let mean = BiasIntegrals {
-            rotation: (before.rotation + after.rotation) * 0.5,
-            velocity: (before.velocity + after.velocity) * 0.5,
-            position: (before.position + before.velocity * h + after.position) * 0.5,
-            twice: (before.twice + before.rotation * h + after.twice) * 0.5,
+            rotation: (before.rotation + now.rotation) * 0.5,
+            velocity: (before.velocity + now.velocity) * 0.5,
+            position: (before.position + before.velocity * h + now.position) * 0.5,
+            twice: (before.twice + before.rotation * h + now.twice) * 0.5,
         };
+        (self.at, self.pending) = (*now, (0, 0.0));
         let (first, g) = (&mut self.first, &mut self.gyro);
         first.position += (first.velocity + mean.position) * h;
         first.twice += (first.rotation + mean.twice) * h;
@@ -114,8 +133,8 @@ impl WalkIntegrals {
         first.rotation += mean.rotation * h;
 
         let [vv, pv, pp] = &mut self.force;
-        let rotation = mean.rotation * mean.rotation.transpose() * h;
         let turned = mean.rotation.transpose() * h;
+        let rotation = mean.rotation * turned;
         *pp += (*pv + pv.transpose() + *vv * h) * h + mean.twice * mean.twice.transpose() * h;
         *pv += *vv * h + mean.twice * turned;
         *vv += rotation;
@@ -129,40 +148,41 @@ impl WalkIntegrals {
         g.rr += rotation;
     }
 
-    /// Covariance of (ζ, δb_g, δb_a) at the end, 15 × 15, by the random walks alone.
+    /// Covariance of (ζ, δb_g, δb_a) at the end by the random walks alone, 15 × 15: with B the bias integrals of the
+    /// whole interval, Cov(ζ) = q ∫(B − F B(s))(B − F B(s))ᵀ ds, Cov(ζ, δb) = −q ∫(B − F B(s)) ds, Cov(δb) = q T I.
     pub fn covariance(&self, duration_s: f64, bias: &BiasIntegrals, noise: &ImuNoise) -> SMatrix<f64, 15, 15> {
-        let mut p = SMatrix::<f64, 15, 15>::zeros();
-        let b = bias.jacobian();
-        let mean = b * duration_s - self.first.jacobian();
+        let mut all = *self;
+        all.change_biases(bias);
+        let (first, g, t) = (&all.first, &all.gyro, duration_s);
         let (qg, qa) = (noise.gyro_walk * noise.gyro_walk, noise.accelerometer_walk * noise.accelerometer_walk);
-        // −∫(B(T) − F B)(B(T) − F B)ᵀ ds + ∫F B Bᵀ Fᵀ ds, with the Jacobians, which are −B.
-        let first = self.first.jacobian();
-        let around = |column: usize| {
-            let (b, f) = (b.fixed_columns::<3>(column), first.fixed_columns::<3>(column));
-            let cross: SMatrix<f64, 9, 9> = b * f.transpose();
-            b * b.transpose() * duration_s - cross - cross.transpose()
+        // ∫(a − f)(b − g)ᵀ ds of constants a, b and functions f, g, from the integrals of f, g and f gᵀ.
+        let around = |a: &Matrix3<f64>, f: &Matrix3<f64>, b: &Matrix3<f64>, g: &Matrix3<f64>, fg: &Matrix3<f64>| {
+            (a * t - f) * b.transpose() - a * g.transpose() + fg
         };
-        let g = &self.gyro;
-        let mut second = SMatrix::<f64, 9, 9>::zeros();
-        for (row, column, block) in
-            [(0, 0, g.rr), (3, 0, g.vr), (6, 0, g.pr), (3, 3, g.vv), (6, 3, g.pv), (6, 6, g.pp)]
-        {
-            set(&mut second, row, column, &block);
+        let (r, v, p) = (&bias.rotation, &bias.velocity, &bias.position);
+        let (fr, fv, fp) = (&first.rotation, &first.velocity, &first.position);
+        let (s, fs) = (&bias.twice, &first.twice);
+        let [vv, pv, pp] = &all.force;
+        let rr = around(r, fr, r, fr, &g.rr);
+        let blocks = [
+            (0, 0, rr * qg),
+            (3, 0, around(v, fv, r, fr, &g.vr) * qg),
+            (6, 0, around(p, fp, r, fr, &g.pr) * qg),
+            (3, 3, around(v, fv, v, fv, &g.vv) * qg + around(r, fr, r, fr, vv) * qa),
+            (6, 3, around(p, fp, v, fv, &g.pv) * qg + around(s, fs, r, fr, pv) * qa),
+            (6, 6, around(p, fp, p, fp, &g.pp) * qg + around(s, fs, s, fs, pp) * qa),
+            (9, 0, (fr - r * t).transpose() * qg),
+            (9, 3, (fv - v * t).transpose() * qg),
+            (9, 6, (fp - p * t).transpose() * qg),
+            (12, 3, (fr - r * t).transpose() * qa),
+            (12, 6, (fs - s * t).transpose() * qa),
+        ];
+        let mut covariance = SMatrix::<f64, 15, 15>::zeros();
+        for (row, column, block) in &blocks {
+            set(&mut covariance, *row, *column, block);
         }
-        let mut own = (second + around(0)) * qg;
-        let mut second = SMatrix::<f64, 9, 9>::zeros();
-        let [vv, pv, pp] = self.force;
-        for (row, column, block) in [(3, 3, vv), (6, 3, pv), (6, 6, pp)] {
-            set(&mut second, row, column, &block);
-        }
-        own += (second + around(3)) * qa;
-        p.fixed_view_mut::<9, 9>(0, 0).copy_from(&own);
-        for (column, density) in [(0, qg), (3, qa)] {
-            let cross = mean.fixed_columns::<3>(column) * density;
-            p.fixed_view_mut::<9, 3>(0, 9 + column).copy_from(&cross);
-            p.fixed_view_mut::<3, 9>(9 + column, 0).copy_from(&cross.transpose());
-            p.fixed_view_mut::<3, 3>(9 + column, 9 + column).fill_diagonal(density * duration_s);
-        }
-        p
+        covariance.fixed_view_mut::<3, 3>(9, 9).fill_diagonal(qg * t);
+        covariance.fixed_view_mut::<3, 3>(12, 12).fill_diagonal(qa * t);
+        covariance
     }
 }
