@@ -1,3 +1,6 @@
 //! Tests, by subject.
 
+mod common;
 mod preintegration;
+mod propagation;
+mod retraction;
