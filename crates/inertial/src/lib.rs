@@ -5,12 +5,17 @@
 #![forbid(unsafe_code)]
 
 pub mod chart;
+pub mod chi_square;
 pub mod covariance;
 pub mod filter;
 pub mod imu;
+pub mod linearize;
+pub mod measurement;
 pub mod observability;
 pub mod preintegration;
 pub mod propagate;
 pub mod state;
+pub mod step;
+pub mod update;
 #[cfg(test)]
 mod tests;

@@ -110,6 +110,7 @@ pub fn propagate(state: &mut State, increment: &Preintegrated, filter: &Filter) 
     }
     state.nav = moved;
     state.predicted = moved;
+    state.rate = increment.end_rate;
 }
 
 fn propagate_left(state: &mut State, interval: &Interval) {

@@ -1,6 +1,6 @@
 //! How errors of constant biases move an increment.
 
-use super::Step;
+use super::step::Step;
 use super::galilei::{COMMUTATOR, Exponential};
 use crate::imu::Imu;
 use lienav_lie::hat;

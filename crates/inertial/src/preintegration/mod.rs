@@ -21,13 +21,15 @@ pub mod galilei;
 pub mod integrator;
 pub mod noise;
 pub mod samples;
+pub mod step;
 
 use crate::imu::{Biases, Imu, ImuNoise};
 use bias::BiasIntegrals;
 use galilei::{Element, Increment};
 use lienav_lie::{LieGroup, So3};
-use nalgebra::{Matrix3, SMatrix, SVector, Vector3};
+use nalgebra::{SMatrix, SVector, Vector3};
 use noise::{WalkIntegrals, WhiteNoise};
+use step::Step;
 
 /// Increment, bias Jacobian and covariance over an interval that grows sample by sample.
 #[derive(Clone, Debug, Default)]
@@ -35,26 +37,10 @@ pub struct Preintegration {
     biases: Biases,
     noise: ImuNoise,
     increment: Increment,
+    end_rate: Vector3<f64>,
     bias: BiasIntegrals,
     white: WhiteNoise,
     walk: WalkIntegrals,
-}
-
-/// What one step adds, as seen from the start of the interval.
-#[derive(Clone, Copy, Debug)]
-pub struct Step {
-    /// h, s.
-    pub duration_s: f64,
-    /// ΔR at the start of the step.
-    pub rotation: Matrix3<f64>,
-    /// Δv at the start of the step, m/s.
-    pub velocity: Vector3<f64>,
-    /// Δp + h Δv, m: where the step would end without force.
-    pub coasting: Vector3<f64>,
-    /// Δv at the middle of the step, m/s.
-    pub middle_velocity: Vector3<f64>,
-    /// Δp at the middle of the step, m.
-    pub middle_position: Vector3<f64>,
 }
 
 impl Preintegration {
@@ -97,6 +83,7 @@ impl Preintegration {
         self.white.add(&step, &self.noise);
         self.walk.add(h, &self.bias);
         self.increment = now.then(within);
+        self.end_rate = values[1].rate;
     }
 
     /// Increment, Jacobian and covariance as matrices.
@@ -105,7 +92,7 @@ impl Preintegration {
         let mut covariance = self.walk.covariance(self.increment.duration_s, &self.bias, &self.noise);
         let mut own = covariance.fixed_view_mut::<9, 9>(0, 0);
         own += self.white.covariance();
-        Preintegrated { increment: self.increment, biases: self.biases, jacobian, covariance }
+        Preintegrated { increment: self.increment, biases: self.biases, end_rate: self.end_rate, jacobian, covariance }
     }
 }
 
@@ -116,6 +103,8 @@ pub struct Preintegrated {
     pub increment: Increment,
     /// The biases that were taken off the samples.
     pub biases: Biases,
+    /// Angular rate at the end, rad/s, without the bias.
+    pub end_rate: Vector3<f64>,
     /// ∂ζ/∂(b_g, b_a), 9 × 6, rows (ζ_R, ζ_v, ζ_p): rad, m/s, m for each rad/s and m/s².
     pub jacobian: SMatrix<f64, 9, 6>,
     /// Covariance of (ζ, δb_g, δb_a) at the end that white noise and the random walks of the interval make, 15 × 15.

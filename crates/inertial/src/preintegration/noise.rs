@@ -1,6 +1,6 @@
 //! Covariance of an increment: white noise of the samples, and the random walks of the biases within the interval.
 
-use super::Step;
+use super::step::Step;
 use super::bias::BiasIntegrals;
 use crate::imu::ImuNoise;
 use lienav_lie::hat;

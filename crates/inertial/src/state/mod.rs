@@ -3,13 +3,16 @@
 //! [`nav`] has the navigation state, [`errors`] what its errors are, [`landmark`] the landmarks, [`retract`] how
 //! corrections are applied and differences are taken.
 
+pub mod calibration;
 pub mod errors;
 pub mod landmark;
 pub mod nav;
 pub mod retract;
 
+use calibration::Calibration;
 use crate::covariance::{Covariance, NavMatrix};
 use crate::filter::{Filter, Linearization};
+use errors::Errors;
 use landmark::Landmark;
 use nalgebra::{Matrix6, Vector3};
 use nav::Nav;
@@ -21,6 +24,10 @@ pub struct State {
     pub nav: Nav,
     /// Landmarks, in the order of their rows.
     pub landmarks: Vec<Landmark>,
+    /// Extrinsics and clock of one sensor.
+    pub calibration: Calibration,
+    /// Angular rate of the body at the last propagation, rad/s, in its axes.
+    pub rate: Vector3<f64>,
     /// Of the errors, in the coordinates of the filter.
     pub covariance: Covariance,
     /// The navigation state as it was predicted last, before corrections: where the filters of first estimates
@@ -37,16 +44,33 @@ impl State {
     /// A navigation state whose errors (δθ, δv, δp, δb_g, δb_a) have this covariance: rotation as a small rotation
     /// about the axes of the world, the rest by differences. It has room for `capacity` landmarks before it allocates.
     pub fn new(nav: Nav, covariance: &NavMatrix, capacity: usize, filter: &Filter) -> Self {
-        let to_left = errors::Errors::Additive.from_left_inverse(&nav);
-        let from_left = filter.errors.from_left(&nav);
-        let change = from_left * to_left;
-        let covariance = Covariance::new(&(change * covariance * change.transpose()), &[], capacity);
-        Self { nav, landmarks: Vec::with_capacity(capacity), covariance, predicted: nav, gravity: GRAVITY }
+        Self::with_calibration(nav, covariance, Calibration::default(), capacity, filter)
+    }
+
+    /// The same with a sensor that is calibrated.
+    pub fn with_calibration(
+        nav: Nav,
+        covariance: &NavMatrix,
+        calibration: Calibration,
+        capacity: usize,
+        filter: &Filter,
+    ) -> Self {
+        let change = filter.errors.from_left(&nav) * Errors::Additive.from_left_inverse(&nav);
+        let own = change * covariance * change.transpose();
+        Self {
+            nav,
+            landmarks: Vec::with_capacity(capacity),
+            calibration,
+            rate: Vector3::zeros(),
+            covariance: Covariance::new(&own, &calibration.variances(), capacity),
+            predicted: nav,
+            gravity: GRAVITY,
+        }
     }
 
     /// Covariance of (δθ, δv, δp, δb_g, δb_a), the errors of [`State::new`].
     pub fn nav_covariance(&self, filter: &Filter) -> NavMatrix {
-        let change = errors::Errors::Additive.from_left(&self.nav) * filter.errors.from_left_inverse(&self.nav);
+        let change = Errors::Additive.from_left(&self.nav) * filter.errors.from_left_inverse(&self.nav);
         change * self.covariance.nav() * change.transpose()
     }
 

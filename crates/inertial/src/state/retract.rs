@@ -41,6 +41,7 @@ impl State {
         let before = self.nav;
         self.nav = plus(&before, delta, filter.errors);
         let first_row = self.covariance.head();
+        self.calibration.correct(&delta[NAV..first_row]);
         let parts = delta[first_row..].chunks_exact(3).map(|d| Vector3::new(d[0], d[1], d[2]));
         match filter.errors {
             Errors::Additive => self.landmarks.iter_mut().zip(parts).for_each(|(landmark, d)| landmark.position += d),

@@ -7,22 +7,32 @@ use crate::state::State;
 use crate::state::landmark::Landmark;
 use crate::state::nav::Nav;
 use crate::covariance::NavMatrix;
-use lienav_lie::{LieGroup, So3};
+use crate::state::calibration::Calibration;
+use lienav_lie::{LieGroup, Se3, So3};
 use nalgebra::{DMatrix, Matrix3, SMatrix, Vector3};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 
 /// Standard normal numbers from a seed.
-pub struct Normal(ChaCha8Rng);
+pub struct Normal {
+    rng: ChaCha8Rng,
+    /// Whether states estimate extrinsics and clock of a sensor.
+    pub calibrates: bool,
+}
+
+/// A camera that looks along x of the body, its y axis down.
+pub fn looks_along_x() -> So3 {
+    So3::from_matrix_unchecked(Matrix3::new(0.0, 0.0, 1.0, -1.0, 0.0, 0.0, 0.0, -1.0, 0.0))
+}
 
 impl Normal {
     pub fn new(seed: u64) -> Self {
-        Self(ChaCha8Rng::seed_from_u64(seed))
+        Self { rng: ChaCha8Rng::seed_from_u64(seed), calibrates: false }
     }
 
     pub fn one(&mut self) -> f64 {
-        StandardNormal.sample(&mut self.0)
+        StandardNormal.sample(&mut self.rng)
     }
 
     pub fn vector(&mut self, sigma: f64) -> Vector3<f64> {
@@ -39,7 +49,13 @@ impl Normal {
     pub fn state(&mut self, landmarks: usize, filter: &Filter) -> State {
         let nav = self.nav();
         let root = NavMatrix::from_fn(|_, _| 0.01 * self.one());
-        let mut state = State::new(nav, &(root * root.transpose()), landmarks, filter);
+        let sensor = Se3::new(looks_along_x() * So3::exp(&self.vector(0.1)), self.vector(0.1));
+        let (extrinsics_sigma, time_offset_sigma_s) = (Some((0.01, 0.02)), Some(0.003));
+        let calibration = Calibration { sensor, time_offset_s: 0.002, extrinsics_sigma, time_offset_sigma_s };
+        let calibration = if self.calibrates { calibration } else { Calibration::default() };
+        let covariance = root * root.transpose();
+        let mut state = State::with_calibration(nav, &covariance, calibration, landmarks, filter);
+        state.rate = self.vector(0.5);
         for id in 0..landmarks {
             let z = Vector3::new(4.0, 0.0, 0.0) + self.vector(0.8);
             let position = nav.position + nav.rotation * z;

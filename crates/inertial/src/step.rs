@@ -1,0 +1,120 @@
+//! The step of the filter: `predict` once a frame, `correct` for what was measured in it.
+
+use crate::chi_square::Bounds;
+use crate::filter::{Filter, Linearization};
+use crate::linearize::{at, linearize};
+use crate::measurement::{Initial, Linearized, Measurement, RangePrior};
+use crate::preintegration::Preintegrated;
+use crate::propagate::propagate;
+use crate::state::State;
+use crate::state::landmark::Landmark;
+use crate::update::{Singular, Workspace, update};
+
+/// What a step needs besides the state; buffers keep their allocations.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// The filter.
+    pub filter: Filter,
+    /// How far landmarks are where a measurement does not say so.
+    pub prior: RangePrior,
+    bounds: Bounds,
+    work: Workspace,
+    linearized: Vec<Linearized>,
+    initial: Vec<Initial>,
+}
+
+/// What a correction did.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Corrected {
+    /// How many measurements were taken in.
+    pub used: usize,
+    /// How many failed the gate.
+    pub gated: usize,
+    /// How many could not be linearized: a point behind the camera, an unknown landmark that could not be initialized.
+    pub unseen: usize,
+    /// How many landmarks were initialized.
+    pub initialized: usize,
+    /// How many numbers were measured.
+    pub numbers: usize,
+    /// Normalized innovation squared; in the mean it is `numbers`.
+    pub nis: f64,
+}
+
+impl Step {
+    /// A step of this filter.
+    pub fn new(filter: Filter) -> Self {
+        Self {
+            filter,
+            prior: RangePrior::default(),
+            bounds: Bounds::new(filter.gate),
+            work: Workspace::default(),
+            linearized: Vec::new(),
+            initial: Vec::new(),
+        }
+    }
+
+    /// The state moves to the next frame by what the inertial sensor says of the interval, preintegrated at the biases
+    /// of the state.
+    pub fn predict(&self, state: &mut State, increment: &Preintegrated) {
+        propagate(state, increment, &self.filter);
+    }
+
+    /// The state takes in the measurements of one instant. Landmarks that it does not have are initialized.
+    ///
+    /// # Errors
+    /// [`Singular`]: nothing was changed.
+    pub fn correct(&mut self, state: &mut State, measurements: &[&dyn Measurement]) -> Result<Corrected, Singular> {
+        let mut corrected = Corrected::default();
+        self.linearize(state, measurements, &mut corrected);
+        self.gate(state, &mut corrected);
+        corrected.used = self.linearized.len();
+        corrected.numbers = self.linearized.iter().map(|one| one.dim).sum();
+        corrected.nis = update(state, &self.linearized, &self.filter, &mut self.work)?;
+        self.initialize(state, measurements, &mut corrected);
+        Ok(corrected)
+    }
+
+    fn linearize(&mut self, state: &State, measurements: &[&dyn Measurement], corrected: &mut Corrected) {
+        self.linearized.clear();
+        for measurement in measurements {
+            let is_new = measurement.landmark().is_some_and(|id| state.find(id).is_none());
+            match linearize(state, *measurement, &self.filter) {
+                Some(one) if one.residual.iter().all(|x| x.is_finite()) => self.linearized.push(one),
+                _ => corrected.unseen += usize::from(!is_new),
+            }
+        }
+    }
+
+    /// Leaves out what is too far from its expectation: χ² of its own degrees of freedom.
+    fn gate(&mut self, state: &State, corrected: &mut Corrected) {
+        let Self { bounds, work, linearized, .. } = self;
+        let before = linearized.len();
+        linearized.retain(|one| work.distance(state, one).is_some_and(|d| d <= bounds.of(one.dim)));
+        corrected.gated = before - linearized.len();
+    }
+
+    fn initialize(&mut self, state: &mut State, measurements: &[&dyn Measurement], corrected: &mut Corrected) {
+        let here = at(state, &state.nav, false);
+        let prior = &self.prior;
+        self.initial.clear();
+        let new = measurements.iter().filter(|one| one.landmark().is_some_and(|id| here.find(id).is_none()));
+        self.initial.extend(new.filter_map(|one| one.initialize(&here, prior)));
+        for initial in &self.initial {
+            let is_valid = initial.place.iter().chain(initial.covariance.iter()).all(|x| x.is_finite());
+            if is_valid && state.find(initial.id).is_none() {
+                append(state, initial, &self.filter);
+                corrected.initialized += 1;
+            }
+        }
+    }
+}
+
+/// A new landmark, whose e_i is independent of the navigation state.
+pub fn append(state: &mut State, initial: &Initial, filter: &Filter) {
+    // Where a filter keeps its unobservable directions, its new landmark must agree with them.
+    let nav = if filter.linearization == Linearization::Current { state.nav } else { state.predicted };
+    let (a, c) = filter.errors.landmark_from_left(&nav, &initial.place);
+    state.covariance.append(&c, &(a * initial.covariance * a.transpose()));
+    let Initial { id, place, sensor, .. } = *initial;
+    state.landmarks.push(Landmark { id, position: place, anchor: sensor, first: place });
+}

@@ -1,0 +1,162 @@
+//! The update: all measurements of an instant at once, by the Kalman gain.
+
+use crate::covariance::NAV;
+use crate::filter::Filter;
+use crate::measurement::Linearized;
+use crate::state::State;
+use nalgebra::Matrix3;
+
+/// Buffers of an update, which keep their allocations.
+#[derive(Clone, Debug, Default)]
+pub struct Workspace {
+    /// P Hᵀ, then W = P Hᵀ L⁻ᵀ; column by column, a column as long as the state.
+    w: Vec<f64>,
+    /// S = H P Hᵀ + R, then its Cholesky factor L; lower triangle, row by row.
+    s: Vec<f64>,
+    /// Residual, then L⁻¹ times it.
+    y: Vec<f64>,
+    /// Rows of H, one after the other, and where each begins.
+    h: Vec<(usize, f64)>,
+    rows: Vec<usize>,
+    /// W y.
+    delta: Vec<f64>,
+    /// How the correction transforms the error of each landmark.
+    blocks: Vec<Matrix3<f64>>,
+}
+
+/// The innovation covariance is not positive definite: nothing was changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the covariance of the innovation is not positive definite")]
+pub struct Singular;
+
+impl Workspace {
+    /// Squared Mahalanobis distance of the residual of one measurement; `None` where S is not positive definite.
+    pub fn distance(&mut self, state: &State, one: &Linearized) -> Option<f64> {
+        self.gather(state, std::slice::from_ref(one));
+        self.innovation(state.covariance.dim(), std::slice::from_ref(one));
+        self.factor().ok()?;
+        self.residual(std::slice::from_ref(one));
+        Some(self.y.iter().map(|y| y * y).sum())
+    }
+
+    /// Rows of H, and P Hᵀ.
+    fn gather(&mut self, state: &State, all: &[Linearized]) {
+        let n = state.covariance.dim();
+        self.h.clear();
+        self.rows.clear();
+        for one in all {
+            let first = one.landmark.map_or(0, |i| state.covariance.row_of(i));
+            for a in 0..one.dim {
+                self.rows.push(self.h.len());
+                let nav = (0..NAV).map(|c| (c, one.by_nav[(a, c)]));
+                let calibrated = state.calibration.columns().enumerate();
+                let calibration = calibrated.map(|(c, column)| (NAV + c, one.by_calibration[(a, column)]));
+                let landmark = (0..3).map(|c| (first + c, one.by_landmark[(a, c)]));
+                self.h.extend(nav.chain(calibration).chain(landmark).filter(|(_, factor)| *factor != 0.0));
+            }
+        }
+        self.rows.push(self.h.len());
+        let m = self.rows.len() - 1;
+        self.w.resize(m * n, 0.0);
+        for (column, ends) in self.w.chunks_exact_mut(n).zip(self.rows.windows(2)) {
+            state.covariance.times(&self.h[ends[0]..ends[1]], column);
+        }
+    }
+
+    /// S = H P Hᵀ + R.
+    fn innovation(&mut self, n: usize, all: &[Linearized]) {
+        let m = self.rows.len() - 1;
+        self.s.clear();
+        self.s.resize(m * m, 0.0);
+        for i in 0..m {
+            let h = &self.h[self.rows[i]..self.rows[i + 1]];
+            for j in 0..=i {
+                let column = &self.w[j * n..(j + 1) * n];
+                self.s[i * m + j] = h.iter().map(|(row, factor)| factor * column[*row]).sum();
+            }
+        }
+        let mut first = 0;
+        for one in all {
+            for a in 0..one.dim {
+                for b in 0..=a {
+                    self.s[(first + a) * m + first + b] += one.noise[(a, b)];
+                }
+            }
+            first += one.dim;
+        }
+    }
+
+    /// S = L Lᵀ.
+    fn factor(&mut self) -> Result<(), Singular> {
+        let m = self.rows.len() - 1;
+        for i in 0..m {
+            for j in 0..=i {
+                let (row, other) = (&self.s[i * m..i * m + j], &self.s[j * m..j * m + j]);
+                let sum = self.s[i * m + j] - row.iter().zip(other).map(|(a, b)| a * b).sum::<f64>();
+                if i > j {
+                    self.s[i * m + j] = sum / self.s[j * m + j];
+                } else if sum > 0.0 && sum.is_finite() {
+                    self.s[i * m + i] = sum.sqrt();
+                } else {
+                    return Err(Singular);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// y = L⁻¹ r.
+    fn residual(&mut self, all: &[Linearized]) {
+        let m = self.rows.len() - 1;
+        self.y.clear();
+        self.y.extend(all.iter().flat_map(|one| one.residual.iter().take(one.dim).copied()));
+        for i in 0..m {
+            let known = self.s[i * m..i * m + i].iter().zip(&self.y).map(|(l, y)| l * y).sum::<f64>();
+            self.y[i] = (self.y[i] - known) / self.s[i * m + i];
+        }
+    }
+
+    /// W = P Hᵀ L⁻ᵀ.
+    fn gain(&mut self, n: usize) {
+        let m = self.rows.len() - 1;
+        for i in 0..m {
+            let (known, rest) = self.w.split_at_mut(i * n);
+            let column = &mut rest[..n];
+            for (earlier, l) in known.chunks_exact(n).zip(&self.s[i * m..i * m + i]) {
+                column.iter_mut().zip(earlier).for_each(|(x, y)| *x -= l * y);
+            }
+            let scale = 1.0 / self.s[i * m + i];
+            column.iter_mut().for_each(|x| *x *= scale);
+        }
+    }
+}
+
+/// Updates the state by linearized measurements: S = H P Hᵀ + R = L Lᵀ, W = P Hᵀ L⁻ᵀ, x ← x ⊞ W L⁻¹ r,
+/// P ← P − W Wᵀ, which stays symmetric to the last bit. A row of P Hᵀ that is exactly zero leaves its row of the
+/// covariance untouched. Returns the normalized innovation squared.
+///
+/// # Errors
+/// [`Singular`]: nothing was changed.
+pub fn update(state: &mut State, all: &[Linearized], filter: &Filter, work: &mut Workspace) -> Result<f64, Singular> {
+    if all.is_empty() {
+        return Ok(0.0);
+    }
+    let n = state.covariance.dim();
+    work.gather(state, all);
+    work.innovation(n, all);
+    work.factor()?;
+    work.residual(all);
+    let nis = work.y.iter().map(|y| y * y).sum::<f64>();
+    if !nis.is_finite() {
+        return Err(Singular);
+    }
+    work.gain(n);
+    work.delta.clear();
+    work.delta.resize(n, 0.0);
+    for (column, y) in work.w.chunks_exact(n).zip(&work.y) {
+        work.delta.iter_mut().zip(column).for_each(|(d, w)| *d += w * y);
+    }
+    state.covariance.subtract_outer(&work.w);
+    state.boxplus(&work.delta, filter, &mut work.blocks);
+    Ok(nis)
+}
