@@ -17,5 +17,8 @@ pub mod propagate;
 pub mod state;
 pub mod step;
 pub mod update;
+// The simulator of the examples names this crate.
+#[cfg(test)]
+extern crate self as lienav_inertial;
 #[cfg(test)]
 mod tests;

@@ -15,10 +15,10 @@ use crate::measurement::rest::Rest;
 use crate::measurement::stereo::StereoPixels;
 use crate::measurement::velocity::BodyVelocity;
 use crate::measurement::{Measurement, RangePrior};
-use crate::observability::unobservable;
+use crate::observability::{measurement_matrix as full, unobservable};
 use crate::state::State;
 use lienav_lie::{LieGroup, Se3, So3};
-use nalgebra::{DMatrix, Matrix3, Matrix4, Matrix6, Vector2, Vector3, Vector4};
+use nalgebra::{Matrix3, Matrix4, Matrix6, Vector2, Vector3, Vector4};
 
 const CAMERA: Pinhole = Pinhole { focal: Vector2::new(460.0, 450.0), centre: Vector2::new(370.0, 240.0) };
 
@@ -56,19 +56,6 @@ pub fn of_nav(normal: &mut Normal, state: &State) -> Vec<(&'static str, Box<dyn 
         ("rest", Box::new(Rest { velocity_sigma: 0.01, mean_rate: normal.vector(0.1), rate_sigma: 0.01 })),
         ("planar", Box::new(Planar { height_m: 0.1, height_sigma_m: 0.01, up: normal.vector(1.0).normalize(), tilt_sigma: 0.01 })),
     ]
-}
-
-/// H as a full matrix.
-fn full(state: &State, one: &crate::measurement::Linearized) -> DMatrix<f64> {
-    let mut h = DMatrix::zeros(one.dim, state.covariance.dim());
-    for a in 0..one.dim {
-        (0..15).for_each(|c| h[(a, c)] = one.by_nav[(a, c)]);
-        state.calibration.columns().enumerate().for_each(|(c, k)| h[(a, 15 + c)] = one.by_calibration[(a, k)]);
-        if let Some(i) = one.landmark {
-            (0..3).for_each(|c| h[(a, state.covariance.row_of(i) + c)] = one.by_landmark[(a, c)]);
-        }
-    }
-    h
 }
 
 /// A state moved by δ, the rate with its bias, and the body along its twist by the change of the time offset.

@@ -6,3 +6,5 @@ mod measurements;
 mod preintegration;
 mod propagation;
 mod retraction;
+#[path = "../../examples/simulator/mod.rs"]
+mod simulator;
