@@ -14,6 +14,7 @@ pub mod measurement;
 pub mod observability;
 pub mod preintegration;
 pub mod propagate;
+pub mod start;
 pub mod state;
 pub mod step;
 pub mod update;

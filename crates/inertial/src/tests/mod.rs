@@ -8,3 +8,4 @@ mod propagation;
 mod retraction;
 #[path = "../../examples/simulator/mod.rs"]
 mod simulator;
+mod start;
