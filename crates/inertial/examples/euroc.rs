@@ -187,7 +187,7 @@ fn main() {
             step.predict(&mut state, &increment);
             // A track that ended does not come back.
             for i in (0..state.landmarks.len()).rev() {
-                if !seen.iter().any(|(id, _)| *id == state.landmarks[i].id) {
+                if state.landmarks[i].is_point() && !seen.iter().any(|(id, _)| *id == state.landmarks[i].id) {
                     state.remove(i);
                 }
             }

@@ -179,6 +179,17 @@ impl Covariance {
         self.set(row, row, &(0.5 * (block + block.transpose())));
     }
 
+    /// Appends a landmark with these covariances with all rows before, three rows one after the other, and its own.
+    pub fn append_rows(&mut self, cross: &[f64], own: &Matrix3<f64>) {
+        let row = self.dim();
+        self.append(&SMatrix::zeros(), own);
+        for (a, values) in cross.chunks_exact(row).enumerate() {
+            for (j, value) in values.iter().enumerate() {
+                self.data[j * self.stride + row + a] = *value;
+            }
+        }
+    }
+
     fn grow(&mut self, capacity: usize) {
         let (stride, n) = (self.row_of(capacity), self.dim());
         let mut data = vec![0.0; stride * stride];

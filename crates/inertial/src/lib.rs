@@ -6,7 +6,9 @@
 
 pub mod chart;
 pub mod chi_square;
+pub mod clone;
 pub mod covariance;
+pub mod delayed;
 pub mod filter;
 pub mod imu;
 pub mod linearize;

@@ -4,6 +4,7 @@ use crate::covariance::{NAV, NavMatrix, Shift};
 use crate::filter::{Filter, Linearization};
 use crate::preintegration::Preintegrated;
 use crate::state::State;
+use crate::state::landmark::{Kind, Landmark};
 use crate::state::errors::{Errors, GYRO_BIAS, POSITION, ROTATION, VELOCITY, put};
 use crate::state::nav::{Nav, free_fall};
 use lienav_lie::hat;
@@ -83,11 +84,15 @@ impl Interval {
     }
 }
 
-/// (a, b) ↦ [r]× a − b.
-pub fn shift_of(r: &Vector3<f64>) -> Matrix3x6<f64> {
+/// What (a, b) adds to the error of a landmark: [r̂]× a − b, or −a if it is the rotation of a pose clone.
+pub fn shift_of(landmark: &Landmark, position: &Vector3<f64>) -> Matrix3x6<f64> {
     let mut d = Matrix3x6::zeros();
-    d.fixed_view_mut::<3, 3>(0, 0).copy_from(&hat(r));
-    d.fixed_view_mut::<3, 3>(0, 3).fill_diagonal(-1.0);
+    if let Kind::CloneRotation(_) = landmark.kind {
+        d.fixed_view_mut::<3, 3>(0, 0).fill_diagonal(-1.0);
+    } else {
+        d.fixed_view_mut::<3, 3>(0, 0).copy_from(&hat(&(landmark.position - position)));
+        d.fixed_view_mut::<3, 3>(0, 3).fill_diagonal(-1.0);
+    }
     d
 }
 
@@ -119,7 +124,7 @@ fn propagate_left(state: &mut State, interval: &Interval) {
     let p = &mut state.covariance;
     let with_nav = by_nav * p.nav();
     let shift = Shift { by_nav: *by_nav, own: with_nav * by_nav.transpose() + own_noise };
-    p.shift_landmarks(&shift, |i| shift_of(&(landmarks[i].position - position)));
+    p.shift_landmarks(&shift, |i| shift_of(&landmarks[i], &position));
     p.shift_calibration(by_nav);
     p.move_nav(transition, noise);
     p.shift_cross(&(with_nav * transition.transpose() + cross_noise));
@@ -186,7 +191,7 @@ pub fn transition_matrix(state: &State, increment: &Preintegrated, filter: &Filt
     };
     for (i, landmark) in state.landmarks.iter().enumerate() {
         let row = state.covariance.row_of(i);
-        let by_nav = shift_of(&(landmark.position - before.position)) * interval.by_nav;
+        let by_nav = shift_of(landmark, &before.position) * interval.by_nav;
         let by_nav = to(&moved) * by_nav * filter.errors.from_left_inverse(&before);
         all.view_mut((row, 0), (3, NAV)).copy_from(&by_nav);
         all.view_mut((row, row), (3, 3)).copy_from(&(to(&moved) * to(&before).transpose()));

@@ -1,13 +1,14 @@
 //! The step of the filter: `predict` once a frame, `correct` for what was measured in it.
 
 use crate::chi_square::Bounds;
+use crate::delayed::{Delay, Delayed};
 use crate::filter::{Filter, Linearization};
 use crate::linearize::{at, linearize};
 use crate::measurement::{Initial, Linearized, Measurement, RangePrior};
 use crate::preintegration::Preintegrated;
 use crate::propagate::propagate;
 use crate::state::State;
-use crate::state::landmark::Landmark;
+use crate::state::landmark::{Kind, Landmark};
 use crate::update::{Singular, Workspace, update};
 
 /// What a step needs besides the state; buffers keep their allocations.
@@ -19,6 +20,8 @@ pub struct Step {
     pub prior: RangePrior,
     bounds: Bounds,
     work: Workspace,
+    /// Landmarks that are seen in directions alone, and wait for others.
+    pub delayed: Delayed,
     linearized: Vec<Linearized>,
     initial: Vec<Initial>,
 }
@@ -48,6 +51,7 @@ impl Step {
             prior: RangePrior::default(),
             bounds: Bounds::new(filter.gate),
             work: Workspace::default(),
+            delayed: Delayed::new(Delay::default()),
             linearized: Vec::new(),
             initial: Vec::new(),
         }
@@ -70,6 +74,9 @@ impl Step {
         corrected.used = self.linearized.len();
         corrected.numbers = self.linearized.iter().map(|one| one.dim).sum();
         corrected.nis = update(state, &self.linearized, &self.filter, &mut self.work)?;
+        if self.filter.is_delayed {
+            corrected.initialized = self.delayed.take(state, measurements, &self.filter, &mut self.work);
+        }
         self.initialize(state, measurements, &mut corrected);
         Ok(corrected)
     }
@@ -97,7 +104,9 @@ impl Step {
         let here = at(state, &state.nav, false);
         let prior = &self.prior;
         self.initial.clear();
+        let waits = self.filter.is_delayed;
         let new = measurements.iter().filter(|one| one.landmark().is_some_and(|id| here.find(id).is_none()));
+        let new = new.filter(|one| !waits || one.view().is_none());
         self.initial.extend(new.filter_map(|one| one.initialize(&here, prior)));
         for initial in &self.initial {
             let is_valid = initial.place.iter().chain(initial.covariance.iter()).all(|x| x.is_finite());
@@ -116,5 +125,5 @@ pub fn append(state: &mut State, initial: &Initial, filter: &Filter) {
     let (a, c) = filter.errors.landmark_from_left(&nav, &initial.place);
     state.covariance.append(&c, &(a * initial.covariance * a.transpose()));
     let Initial { id, place, sensor, .. } = *initial;
-    state.landmarks.push(Landmark { id, position: place, anchor: sensor, first: place });
+    state.landmarks.push(Landmark { id, kind: Kind::Point, position: place, anchor: sensor, first: place });
 }

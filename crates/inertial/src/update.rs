@@ -41,7 +41,6 @@ impl Workspace {
 
     /// Rows of H, and P Hᵀ.
     fn gather(&mut self, state: &State, all: &[Linearized]) {
-        let n = state.covariance.dim();
         self.h.clear();
         self.rows.clear();
         for one in all {
@@ -56,6 +55,12 @@ impl Workspace {
             }
         }
         self.rows.push(self.h.len());
+        self.multiply(state);
+    }
+
+    /// P Hᵀ.
+    fn multiply(&mut self, state: &State) {
+        let n = state.covariance.dim();
         let m = self.rows.len() - 1;
         self.w.resize(m * n, 0.0);
         for (column, ends) in self.w.chunks_exact_mut(n).zip(self.rows.windows(2)) {
@@ -107,13 +112,58 @@ impl Workspace {
 
     /// y = L⁻¹ r.
     fn residual(&mut self, all: &[Linearized]) {
-        let m = self.rows.len() - 1;
         self.y.clear();
         self.y.extend(all.iter().flat_map(|one| one.residual.iter().take(one.dim).copied()));
+        self.whiten();
+    }
+
+    /// y ← L⁻¹ y.
+    fn whiten(&mut self) {
+        let m = self.rows.len() - 1;
         for i in 0..m {
             let known = self.s[i * m..i * m + i].iter().zip(&self.y).map(|(l, y)| l * y).sum::<f64>();
             self.y[i] = (self.y[i] - known) / self.s[i * m + i];
         }
+    }
+
+    /// x ← x ⊞ W y, P ← P − W Wᵀ.
+    fn finish(&mut self, state: &mut State, filter: &Filter) {
+        let n = state.covariance.dim();
+        self.gain(n);
+        self.delta.clear();
+        self.delta.resize(n, 0.0);
+        for (column, y) in self.w.chunks_exact(n).zip(&self.y) {
+            self.delta.iter_mut().zip(column).for_each(|(d, w)| *d += w * y);
+        }
+        state.covariance.subtract_outer(&self.w);
+        state.boxplus(&self.delta, filter, &mut self.blocks);
+    }
+
+    /// Appends three rows x = M (H x_before) + e with Cov(e) = `own` to the covariance.
+    pub fn append(
+        &mut self,
+        state: &mut State,
+        (sparse, ends): (&[(usize, f64)], &[usize]),
+        by: &Matrix3<f64>,
+        own: &Matrix3<f64>,
+    ) {
+        self.h.clear();
+        self.h.extend_from_slice(sparse);
+        self.rows.clear();
+        self.rows.extend_from_slice(ends);
+        self.multiply(state);
+        let n = state.covariance.dim();
+        self.innovation(n, &[]);
+        let s = &self.s;
+        let inner = Matrix3::from_fn(|i, j| if i >= j { s[3 * i + j] } else { s[3 * j + i] });
+        self.delta.clear();
+        self.delta.resize(3 * n, 0.0);
+        for (a, row) in self.delta.chunks_exact_mut(n).enumerate() {
+            for (c, column) in self.w.chunks_exact(n).enumerate() {
+                row.iter_mut().zip(column).for_each(|(x, y)| *x += by[(a, c)] * y);
+            }
+        }
+        state.covariance.append_rows(&self.delta, &(by * inner * by.transpose() + own));
     }
 
     /// W = P Hᵀ L⁻ᵀ.
@@ -150,13 +200,37 @@ pub fn update(state: &mut State, all: &[Linearized], filter: &Filter, work: &mut
     if !nis.is_finite() {
         return Err(Singular);
     }
-    work.gain(n);
-    work.delta.clear();
-    work.delta.resize(n, 0.0);
-    for (column, y) in work.w.chunks_exact(n).zip(&work.y) {
-        work.delta.iter_mut().zip(column).for_each(|(d, w)| *d += w * y);
-    }
-    state.covariance.subtract_outer(&work.w);
-    state.boxplus(&work.delta, filter, &mut work.blocks);
+    work.finish(state, filter);
     Ok(nis)
+}
+
+/// Updates the state by whitened rows of H with their residuals, given sparse: row k is `sparse[ends[k]..ends[k + 1]]`.
+/// Returns false, and changes nothing, where they fail the gate.
+pub fn update_rows(
+    state: &mut State,
+    (sparse, ends, residual): (&[(usize, f64)], &[usize], &[f64]),
+    gate: f64,
+    filter: &Filter,
+    work: &mut Workspace,
+) -> bool {
+    let n = state.covariance.dim();
+    work.h.clear();
+    work.h.extend_from_slice(sparse);
+    work.rows.clear();
+    work.rows.extend_from_slice(ends);
+    work.multiply(state);
+    work.innovation(n, &[]);
+    let m = residual.len();
+    (0..m).for_each(|i| work.s[i * m + i] += 1.0);
+    work.y.clear();
+    work.y.extend_from_slice(residual);
+    if work.factor().is_err() {
+        return false;
+    }
+    work.whiten();
+    if !(work.y.iter().map(|y| y * y).sum::<f64>() <= gate) {
+        return false;
+    }
+    work.finish(state, filter);
+    true
 }

@@ -1,8 +1,9 @@
 //! The direction of a landmark, as fisheye cameras and microphones have it.
 
-use super::RangePrior;
+use super::{RangePrior, View};
 use super::point::{Mount, OfPoint, Seen, Target, measurement_of_point};
-use nalgebra::{Matrix2x3, Matrix3, SMatrix, Vector3};
+use lienav_lie::{Se3, So3};
+use nalgebra::{Matrix2x3, Matrix3, SMatrix, Vector2, Vector3};
 
 /// A direction z near x/|x|, with an error that turns it by n across, n ~ N(0, σ²I₂), rad. The residual is the
 /// direction's logarithm in the plane tangent to the expected one.
@@ -47,6 +48,14 @@ impl OfPoint<2> for Bearing {
         let scale = if aside.norm() > 0.0 { angle / aside.norm() } else { 1.0 };
         let noise = SMatrix::from_diagonal_element(self.sigma * self.sigma);
         Some(Seen { residual: aside * scale, derivative: basis / range, noise })
+    }
+    /// From a camera that looks there.
+    fn direction(&self, pose: &Se3) -> Option<View> {
+        let basis = across(&self.direction);
+        let [x, y] = [0, 1].map(|k| basis.row(k).transpose());
+        let turn = So3::from_matrix_unchecked(Matrix3::from_columns(&[x, y, self.direction]));
+        let camera = Se3::new(pose.rotation * turn, pose.translation);
+        Some(View { camera, normalized: Vector2::zeros(), sigma: Vector2::repeat(self.sigma) })
     }
     fn locate(&self, prior: &RangePrior) -> Option<(Vector3<f64>, Matrix3<f64>)> {
         let x = self.direction * prior.range_m;

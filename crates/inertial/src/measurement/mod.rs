@@ -21,7 +21,8 @@ use crate::covariance::NAV;
 use crate::state::calibration::Calibration;
 use crate::state::landmark::Landmark;
 use crate::state::nav::Nav;
-use nalgebra::{Matrix3, SMatrix, SVector, Vector3};
+use lienav_lie::Se3;
+use nalgebra::{Matrix3, SMatrix, SVector, Vector2, Vector3};
 
 /// A measurement has at most so many numbers.
 pub const MOST: usize = 6;
@@ -86,7 +87,7 @@ pub struct At<'a> {
 impl At<'_> {
     /// A landmark by its identity: its place in the state, and p_i, m, in the world.
     pub fn find(&self, id: u64) -> Option<(usize, Vector3<f64>)> {
-        let i = self.landmarks.iter().position(|landmark| landmark.id == id)?;
+        let i = self.landmarks.iter().position(|landmark| landmark.id == id && landmark.is_point())?;
         let landmark = &self.landmarks[i];
         Some((i, if self.at_first { landmark.first } else { landmark.position }))
     }
@@ -120,10 +121,27 @@ impl Default for RangePrior {
     }
 }
 
+/// A direction in which a sensor saw a landmark, as a pinhole camera without focal length has it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct View {
+    /// Where that camera is on the body: x_body = R_s x_camera + t_s.
+    pub camera: Se3,
+    /// (x/z, y/z).
+    pub normalized: Vector2<f64>,
+    /// Standard deviation of each of the two.
+    pub sigma: Vector2<f64>,
+}
+
 /// What a filter needs to know of a measurement.
 pub trait Measurement {
     /// Residual and derivatives; `None` where there are none: an unknown landmark, one behind a camera.
     fn linearize(&self, at: &At) -> Option<Linearized>;
+
+    /// The same as a direction without a range, if it is one: such landmarks are initialized when they have been seen
+    /// from several places.
+    fn view(&self) -> Option<View> {
+        None
+    }
 
     /// The landmark that this measurement is of, if it is of one of the state.
     fn landmark(&self) -> Option<u64> {

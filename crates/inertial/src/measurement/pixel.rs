@@ -1,7 +1,8 @@
 //! A pixel of a pinhole camera.
 
-use super::RangePrior;
+use super::{RangePrior, View};
 use super::point::{Mount, OfPoint, Seen, Target, measurement_of_point};
+use lienav_lie::Se3;
 use nalgebra::{Matrix2x3, Matrix3, SMatrix, Vector2, Vector3};
 
 /// A pinhole camera without distortion, axes x right, y down, z forward. With f = 1 and c = 0 pixels are normalized
@@ -61,6 +62,10 @@ impl OfPoint<2> for Pixel {
         let (expected, derivative) = self.camera.project(x)?;
         let noise = SMatrix::from_diagonal_element(self.sigma * self.sigma);
         Some(Seen { residual: self.pixel - expected, derivative, noise })
+    }
+    fn direction(&self, pose: &Se3) -> Option<View> {
+        let normalized = self.camera.ray(&self.pixel).xy();
+        Some(View { camera: *pose, normalized, sigma: self.camera.focal.map(|f| self.sigma / f) })
     }
     fn locate(&self, prior: &RangePrior) -> Option<(Vector3<f64>, Matrix3<f64>)> {
         let ray = self.camera.ray(&self.pixel);

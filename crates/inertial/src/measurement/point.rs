@@ -4,7 +4,7 @@
 //! δz = R̂ᵀ e_i whatever the error of the pose: the columns of R, v and p are zero (INERTIAL's reduction). A point whose
 //! place p_a in the world is known has e_a = −ξ_p + [p_a]× ξ_R, and shows the pose.
 
-use super::{At, Initial, Linearized, RangePrior};
+use super::{At, Initial, Linearized, RangePrior, View};
 use crate::covariance::NAV;
 use crate::state::errors::{POSITION, ROTATION};
 use lienav_lie::{Se3, hat};
@@ -47,6 +47,10 @@ pub trait OfPoint<const D: usize> {
     fn mount(&self) -> Mount;
     /// What the sensor says of a point at x, m; `None` where it cannot see it.
     fn see(&self, x: &Vector3<f64>) -> Option<Seen<D>>;
+    /// The same as a direction from the camera at this pose on the body, if it is one.
+    fn direction(&self, _pose: &Se3) -> Option<View> {
+        None
+    }
     /// The place of the point, m, and its covariance, m², from this measurement alone.
     fn locate(&self, prior: &RangePrior) -> Option<(Vector3<f64>, Matrix3<f64>)>;
 }
@@ -92,6 +96,14 @@ pub fn initialize<const D: usize>(measurement: &impl OfPoint<D>, at: &At, prior:
     Some(Initial { id, place: centre + turn * x, covariance: turn * covariance * turn.transpose(), sensor: centre })
 }
 
+/// A direction from a sensor at a known place on the body.
+pub fn view<const D: usize>(measurement: &impl OfPoint<D>) -> Option<View> {
+    match measurement.mount() {
+        Mount::Fixed(pose) => measurement.direction(&pose),
+        Mount::Calibrated => None,
+    }
+}
+
 fn pose(mount: &Mount, at: &At) -> Se3 {
     match mount {
         Mount::Fixed(pose) => *pose,
@@ -105,6 +117,9 @@ macro_rules! measurement_of_point {
         impl $crate::measurement::Measurement for $name {
             fn linearize(&self, at: &$crate::measurement::At) -> Option<$crate::measurement::Linearized> {
                 $crate::measurement::point::linearize(self, at)
+            }
+            fn view(&self) -> Option<$crate::measurement::View> {
+                $crate::measurement::point::view(self)
             }
             fn landmark(&self) -> Option<u64> {
                 match self.target {

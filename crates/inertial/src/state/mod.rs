@@ -98,7 +98,7 @@ impl State {
 
     /// The place in [`State::landmarks`] of the landmark with this identity.
     pub fn find(&self, id: u64) -> Option<usize> {
-        self.landmarks.iter().position(|landmark| landmark.id == id)
+        self.landmarks.iter().position(|landmark| landmark.id == id && landmark.is_point())
     }
 
     /// Removes landmark `i`; the last one takes its place.

@@ -2,7 +2,7 @@
 
 use super::State;
 use super::errors::{Errors, FORCE_BIAS, GYRO_BIAS, POSITION, ROTATION, VELOCITY, part};
-use super::landmark::Landmark;
+use super::landmark::{Kind, Landmark};
 use super::nav::{Nav, orthogonal};
 use crate::chart::{Centre, Chart};
 use crate::covariance::NAV;
@@ -55,11 +55,17 @@ impl State {
                 let motion = Motion::of(delta);
                 blocks.clear();
                 for (landmark, e) in self.landmarks.iter_mut().zip(parts) {
+                    if let Kind::CloneRotation(rotation) = landmark.kind {
+                        landmark.kind = Kind::CloneRotation(orthogonal(&(motion.turn * So3::exp(&e) * rotation)));
+                        blocks.push(*motion.turn.matrix());
+                        continue;
+                    }
                     let (r, derivative) = relative(landmark, &before, &e, filter);
-                    landmark.position = match filter.chart {
-                        Chart::Cartesian => motion.turn * (landmark.position - before.position) + motion.spread(&e) + self.nav.position,
-                        _ => motion.turn * r + self.nav.position,
+                    let r = match filter.chart {
+                        Chart::Cartesian => motion.turn * (r - e) + motion.spread(&e),
+                        _ => motion.turn * r,
                     };
+                    landmark.position = r + self.nav.position;
                     landmark.anchor = motion.point(&landmark.anchor);
                     blocks.push(motion.turn.matrix() * derivative);
                 }
@@ -112,7 +118,8 @@ fn centre(landmark: &Landmark, nav: &Nav, filter: &Filter) -> Vector3<f64> {
 /// p_i − p after the correction e in the landmark's chart, before the motion of all, and its derivative by e.
 fn relative(landmark: &Landmark, nav: &Nav, e: &Vector3<f64>, filter: &Filter) -> (Vector3<f64>, Matrix3<f64>) {
     let centre = centre(landmark, nav, filter);
-    let (z, derivative) = filter.chart.retract(&(landmark.position - centre), e);
+    let chart = if landmark.is_point() { filter.chart } else { Chart::Cartesian };
+    let (z, derivative) = chart.retract(&(landmark.position - centre), e);
     (centre + z - nav.position, derivative)
 }
 
