@@ -10,6 +10,7 @@ mod comparison;
 use comparison::{Comparison, Estimate, table};
 use lienav_base::stamp::Stamp;
 use lienav_inertial::chart::{Centre, Chart};
+use lienav_inertial::delayed::{Delay, Delayed};
 use lienav_inertial::filter::Filter;
 use lienav_inertial::imu::{Imu, ImuNoise, ImuSample};
 use lienav_inertial::measurement::pixel::{Pinhole, Pixel};
@@ -142,6 +143,9 @@ fn main() {
     let mut step = Step::new(filter);
     let (range_m, log_sigma) = settings.pair("prior", (3.0, 0.7));
     step.prior = RangePrior { range_m, log_sigma };
+    let (frames_between, range_sigma) = settings.pair("delay", (2.0, 0.1));
+    let gate = settings.number("view_gate", 0.99);
+    step.delayed = Delayed::new(Delay { frames: frames_between as u32, range_sigma, gate });
     let sigma = settings.number("sigma", 2.0);
     let still_pixels = settings.number("still", 1.0);
     let camera = Pinhole { focal: Vector2::repeat(FOCAL), centre: Vector2::zeros() };

@@ -36,12 +36,12 @@ pub enum Linearization {
 }
 
 impl Filter {
-    /// Left errors, landmarks in charts of bearing and inverse range from where they were first seen.
+    /// Left errors; landmarks in charts of bearing and log range seen from the body of now, initialized from several views.
     pub const DEFAULT: Self = Self {
         errors: Errors::Left,
         linearization: Linearization::Current,
-        chart: Chart::InverseRange,
-        centre: Centre::FirstSight,
+        chart: Chart::LogRange,
+        centre: Centre::Sensor,
         is_delayed: true,
         gate: 0.999,
     };

@@ -76,16 +76,21 @@ impl State {
         }
     }
 
-    /// The errors of this estimate: the δ that leads from it to the truth, in the coordinates of the filter. `truth`
-    /// has the same landmarks in the same order. `None` where a landmark is out of reach of its chart.
-    pub fn boxminus(&self, truth: &Nav, landmarks: &[Vector3<f64>], filter: &Filter) -> Option<Vec<f64>> {
+    /// The errors of this estimate: the δ that leads from it to the truth, in the coordinates of the filter. The
+    /// true landmarks are in the same order. `None` where a landmark is out of reach of its chart.
+    pub fn boxminus(&self, truth: &Nav, landmarks: &[Landmark], filter: &Filter) -> Option<Vec<f64>> {
         let mut delta = vec![0.0; self.covariance.dim()];
         minus(&mut delta, truth, &self.nav, filter.errors);
         let motion = Motion::of(&delta);
         let first_row = self.covariance.head();
-        for ((slot, landmark), true_position) in
+        for ((slot, landmark), true_landmark) in
             delta[first_row..].chunks_exact_mut(3).zip(&self.landmarks).zip(landmarks)
         {
+            let true_position = &true_landmark.position;
+            if let (Kind::CloneRotation(own), Kind::CloneRotation(other)) = (landmark.kind, true_landmark.kind) {
+                slot.copy_from_slice((motion.turn.inverse() * other * own.inverse()).log().as_slice());
+                continue;
+            }
             let d = match filter.errors {
                 Errors::Additive => true_position - landmark.position,
                 Errors::Reduced => truth.seen(true_position) - self.nav.seen(&landmark.position),
@@ -97,7 +102,8 @@ impl State {
                     } else {
                         let centre = centre(landmark, &self.nav, filter);
                         let place = motion.turn.rotate_back(&apart) + self.nav.position;
-                        filter.chart.correction(&(landmark.position - centre), &(place - centre))?
+                        let chart = if landmark.is_point() { filter.chart } else { Chart::Cartesian };
+                        chart.correction(&(landmark.position - centre), &(place - centre))?
                     }
                 }
             };

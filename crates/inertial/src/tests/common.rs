@@ -6,6 +6,7 @@ use crate::preintegration::{Preintegrated, Preintegration};
 use crate::state::State;
 use crate::state::landmark::{Kind, Landmark};
 use crate::state::nav::Nav;
+use crate::clone::{clone_pose, has_clones};
 use crate::covariance::NavMatrix;
 use crate::state::calibration::Calibration;
 use lienav_lie::{LieGroup, Se3, So3};
@@ -19,6 +20,8 @@ pub struct Normal {
     rng: ChaCha8Rng,
     /// Whether states estimate extrinsics and clock of a sensor.
     pub calibrates: bool,
+    /// Whether states have a pose clone, of filters that can.
+    pub has_clone: bool,
 }
 
 /// A camera that looks along x of the body, its y axis down.
@@ -28,7 +31,7 @@ pub fn looks_along_x() -> So3 {
 
 impl Normal {
     pub fn new(seed: u64) -> Self {
-        Self { rng: ChaCha8Rng::seed_from_u64(seed), calibrates: false }
+        Self { rng: ChaCha8Rng::seed_from_u64(seed), calibrates: false, has_clone: false }
     }
 
     pub fn one(&mut self) -> f64 {
@@ -65,6 +68,19 @@ impl Normal {
             let root = Matrix3::from_fn(|_, _| 0.02 * self.one());
             state.covariance.append(&by_nav, &(root * root.transpose()));
         }
+        if has_clones(filter) && self.has_clone {
+            let nav = self.nav();
+            clone_pose(&mut state, 100);
+            for (i, part) in state.landmarks.iter_mut().enumerate().skip(landmarks) {
+                part.position = nav.position;
+                if let Kind::CloneRotation(rotation) = &mut part.kind {
+                    *rotation = nav.rotation;
+                }
+                let root = Matrix3::from_fn(|_, _| 0.02 * self.one());
+                let row = state.covariance.row_of(i);
+                state.covariance.set(row, row, &(root * root.transpose()));
+            }
+        }
         state.predicted.velocity += self.vector(0.01);
         state.predicted.position += self.vector(0.01);
         state
@@ -95,7 +111,7 @@ pub fn relative_difference(a: &DMatrix<f64>, b: &DMatrix<f64>) -> f64 {
     (0..a.nrows()).flat_map(|i| (0..a.ncols()).map(move |j| (i, j))).map(|(i, j)| at(i, j)).fold(0.0, f64::max)
 }
 
-/// Positions of the landmarks of a state.
-pub fn places(state: &State) -> Vec<Vector3<f64>> {
-    state.landmarks.iter().map(|landmark| landmark.position).collect()
+/// The landmarks of a state.
+pub fn places(state: &State) -> Vec<Landmark> {
+    state.landmarks.clone()
 }

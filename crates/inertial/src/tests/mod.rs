@@ -1,5 +1,6 @@
 //! Tests, by subject.
 
+mod clones;
 mod common;
 mod laws;
 mod measurements;

@@ -8,6 +8,7 @@ use nalgebra::{DMatrix, Matrix3, Vector3};
 #[test]
 fn chart_derivatives_are_those_of_finite_differences() {
     let mut normal = Normal::new(1);
+    normal.has_clone = true;
     for chart in [Chart::Cartesian, Chart::LogRange, Chart::InverseRange] {
         for _ in 0..50 {
             let (z, dz) = (normal.vector(3.0), normal.vector(0.3));
@@ -41,6 +42,7 @@ pub fn all_filters() -> Vec<(String, Filter)> {
 #[test]
 fn boxminus_undoes_boxplus() {
     let mut normal = Normal::new(2);
+    normal.has_clone = true;
     for (name, filter) in all_filters() {
         for _ in 0..20 {
             let state = normal.state(4, &filter);
@@ -60,6 +62,7 @@ fn boxminus_undoes_boxplus() {
 #[test]
 fn the_covariance_goes_with_the_chart() {
     let mut normal = Normal::new(3);
+    normal.has_clone = true;
     for (name, filter) in all_filters() {
         let state = normal.state(2, &filter);
         let n = state.covariance.dim();
@@ -89,6 +92,7 @@ fn the_covariance_goes_with_the_chart() {
 #[test]
 fn pose_covariances_are_the_same_in_all_coordinates() {
     let mut normal = Normal::new(4);
+    normal.has_clone = true;
     let nav = normal.nav();
     let root = crate::covariance::NavMatrix::from_fn(|_, _| 0.1 * normal.one());
     let covariance = root * root.transpose();
