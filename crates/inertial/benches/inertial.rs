@@ -2,11 +2,22 @@
 //!
 //! `cargo bench -p lienav-inertial`
 
+use lienav_inertial::covariance::NavMatrix;
+use lienav_inertial::filter::Filter;
 use lienav_inertial::imu::{Biases, Imu, ImuNoise, ImuSample};
 use lienav_inertial::preintegration::integrator::Integrator;
 use lienav_inertial::preintegration::samples::Interpolation;
 use lienav_base::stamp::Stamp;
-use nalgebra::Vector3;
+use lienav_inertial::measurement::Measurement;
+use lienav_inertial::measurement::pixel::{Pinhole, Pixel};
+use lienav_inertial::measurement::point::{Mount, Target};
+use lienav_inertial::measurement::position::LandmarkPosition;
+use lienav_inertial::preintegration::Preintegration;
+use lienav_inertial::state::State;
+use lienav_inertial::state::nav::Nav;
+use lienav_inertial::step::Step;
+use lienav_lie::{Se3, So3};
+use nalgebra::{Matrix3, Vector2, Vector3};
 use std::hint::black_box;
 use std::time::Instant;
 
@@ -46,6 +57,58 @@ fn preintegration() {
     }
 }
 
+/// A state with 60 landmarks around, of which 20 are in front of the camera.
+fn frame() {
+    let filter = Filter::DEFAULT;
+    let nav = Nav::default();
+    let mut state = State::new(nav, &(NavMatrix::identity() * 1e-4), 70, &filter);
+    let mut step = Step::new(filter);
+    let camera = Pinhole { focal: Vector2::repeat(400.0), centre: Vector2::zeros() };
+    let x_ahead = Matrix3::new(0.0, 0.0, 1.0, -1.0, 0.0, 0.0, 0.0, -1.0, 0.0);
+    let mount = Mount::Fixed(Se3::new(So3::from_matrix_unchecked(x_ahead), Vector3::zeros()));
+    let place = |id: u64| {
+        let angle = id as f64 * 0.3;
+        let ahead = if id < 20 { 4.0 + 0.5 * angle.sin() } else { -4.0 };
+        Vector3::new(ahead, 2.0 * angle.cos(), (2.3 * angle).sin())
+    };
+    let of = |id| LandmarkPosition {
+        target: Target::Landmark(id),
+        mount: Mount::Fixed(Se3::identity()),
+        position: place(id),
+        covariance: Matrix3::identity() * 1e-2,
+    };
+    let all: Vec<_> = (0..60).map(of).collect();
+    let all: Vec<&dyn Measurement> = all.iter().map(|one| one as &dyn Measurement).collect();
+    step.correct(&mut state, &all).unwrap();
+    let pixel = |id| {
+        let p = place(id);
+        let pixel = Vector2::new(-p.y / p.x, -p.z / p.x) * 400.0;
+        Pixel { target: Target::Landmark(id), mount, camera, pixel, sigma: 1.0 }
+    };
+    let pixels: Vec<Pixel> = (0..20).map(pixel).collect();
+    let seen: Vec<&dyn Measurement> = pixels.iter().map(|one| one as &dyn Measurement).collect();
+    let mut increment = Preintegration::new(Biases::default(), ImuNoise::default());
+    let at_rest = Imu::new(Vector3::zeros(), Vector3::new(0.0, 0.0, state.gravity));
+    (0..10).for_each(|_| increment.add(0.005, &[at_rest; 2]));
+    let increment = increment.finish();
+    time("predict, 60 landmarks", 20, || {
+        let mut copy = state.clone();
+        (0..20).for_each(|_| step.predict(&mut copy, &increment));
+        black_box(&copy);
+    });
+    let mut used = 0;
+    time("a frame, 20 landmarks in view of 60", 20, || {
+        let mut copy = state.clone();
+        for _ in 0..20 {
+            step.predict(&mut copy, &increment);
+            used = step.correct(&mut copy, &seen).unwrap().used;
+        }
+        black_box(&copy);
+    });
+    assert_eq!(used, 20);
+}
+
 fn main() {
     preintegration();
+    frame();
 }

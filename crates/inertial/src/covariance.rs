@@ -4,7 +4,8 @@
 //! triangle is stored, column by column with a fixed stride, so that landmarks are added and removed without moving
 //! the rest. This type knows no geometry; the block covariance of the planar filters can take its place.
 
-use nalgebra::{Matrix3, Matrix3x6, Matrix6x3, SMatrix};
+use crate::kernel;
+use nalgebra::{Matrix3, Matrix3x6, Matrix6x3, SMatrix, Vector3};
 
 /// Rows of the navigation state: rotation, velocity, position, bias of the gyroscope, bias of the accelerometer.
 pub const NAV: usize = 15;
@@ -23,7 +24,7 @@ pub struct Covariance {
     /// A buffer of [`Covariance::move_nav`].
     columns: Vec<f64>,
     /// A buffer of [`Covariance::shift_landmarks`].
-    factors: Vec<(Matrix3x6<f64>, Matrix6x3<f64>)>,
+    factors: Vec<(Lever, Matrix6x3<f64>)>,
 }
 
 impl Covariance {
@@ -141,23 +142,7 @@ impl Covariance {
     /// P ← P − W Wᵀ, W given column by column, [`dim`](Self::dim) rows each.
     pub fn subtract_outer(&mut self, w: &[f64]) {
         let n = self.dim();
-        for j in 0..n {
-            let column = &mut self.data[j * self.stride + j..j * self.stride + n];
-            let mut pairs = w.chunks_exact(2 * n);
-            for pair in &mut pairs {
-                let (first, second) = pair.split_at(n);
-                let (f, s) = (first[j], second[j]);
-                for ((p, a), b) in column.iter_mut().zip(&first[j..]).zip(&second[j..]) {
-                    *p -= a * f + b * s;
-                }
-            }
-            for single in pairs.remainder().chunks_exact(n) {
-                let f = single[j];
-                for (p, a) in column.iter_mut().zip(&single[j..]) {
-                    *p -= a * f;
-                }
-            }
-        }
+        kernel::subtract_outer(&mut self.data, self.stride, n, w);
     }
 
     /// Appends a landmark x = C·nav + e with Cov(e) = `own`: C = 0 makes it independent of everything.
@@ -246,36 +231,40 @@ impl Covariance {
         self.set(0, 0, &(0.5 * (nav + nav.transpose())));
     }
 
-    /// Every landmark is shifted by its own multiple of six common numbers u, x_i ← x_i + D_i u, where Cov(u) is
-    /// `own`, and Cov(u, nav) is `with_nav` before, u = G nav + noise. Call it before [`move_nav`](Self::move_nav);
-    /// `moved_nav`, 6 × 15, is Cov(u, nav) after it, without what the landmarks' own correlations say.
-    pub fn shift_landmarks(&mut self, shift: &Shift, d: impl Fn(usize) -> Matrix3x6<f64>) {
+    /// Every landmark is moved by six common numbers u = (a, b), x_i ← x_i + D_i u, with u = G nav + noise. Call it
+    /// before [`move_nav`](Self::move_nav), and [`shift_cross`](Self::shift_cross) after that.
+    pub fn shift_landmarks(&mut self, shift: &Shift, lever: impl Fn(usize) -> Lever) {
         self.factors.clear();
         let half = shift.own * 0.5;
         for j in 0..self.landmarks {
-            let cross: SMatrix<f64, NAV, 3> = self.block::<3, NAV>(self.row_of(j), 0).transpose();
-            let own = d(j);
-            let factor: Matrix6x3<f64> = shift.by_nav * cross + half * own.transpose();
+            let row = self.row_of(j);
+            let cross = SMatrix::<f64, NAV, 3>::from_fn(|c, a| self.data[c * self.stride + row + a]);
+            let own = lever(j);
+            // Cov(u, x_j) + ½ Cov(u) D_jᵀ.
+            let factor: Matrix6x3<f64> = shift.by_nav * cross + half * own.matrix().transpose();
             self.factors.push((own, factor));
         }
         let factors = std::mem::take(&mut self.factors);
-        for (j, (dj, zj)) in factors.iter().enumerate() {
-            let dj = dj.transpose();
-            for (i, (di, zi)) in factors.iter().enumerate().skip(j) {
-                let block = self.landmark_block(i, j) + di * zj + zi.tr_mul(&dj);
+        for (j, (lever_j, zj)) in factors.iter().enumerate() {
+            for (i, (lever_i, zi)) in factors.iter().enumerate().skip(j) {
+                let block = self.landmark_block(i, j) + lever_i.of(zj) + lever_j.of(zi).transpose();
                 self.set_landmark_block(i, j, &block);
             }
         }
         self.factors = factors;
     }
 
-    /// Adds D_i V, 3 × 15, to the correlation of every landmark with the navigation state; and D_i G P_Nc to that with
-    /// the calibration.
+    /// What u, whose covariance with the navigation state after it moved is `with_nav`, adds to the correlation of every
+    /// landmark with it.
     pub fn shift_cross(&mut self, with_nav: &SMatrix<f64, 6, NAV>) {
         for j in 0..self.landmarks {
             let row = self.row_of(j);
-            let sum = self.block::<3, NAV>(row, 0) + self.factors[j].0 * with_nav;
-            self.set(row, 0, &sum);
+            for c in 0..NAV {
+                let u = with_nav.column(c);
+                let added = self.factors[j].0.on(&Vector3::new(u[0], u[1], u[2]), &Vector3::new(u[3], u[4], u[5]));
+                let values = &mut self.data[c * self.stride + row..c * self.stride + row + 3];
+                values.iter_mut().zip(added.iter()).for_each(|(x, y)| *x += y);
+            }
         }
     }
 
@@ -283,11 +272,12 @@ impl Covariance {
     pub fn shift_calibration(&mut self, by_nav: &SMatrix<f64, 6, NAV>) {
         for c in NAV..self.head() {
             let with_nav: SMatrix<f64, NAV, 1> = self.block(0, c);
-            let with_u = by_nav * with_nav;
+            let u = by_nav * with_nav;
             for j in 0..self.landmarks {
                 let row = self.row_of(j);
-                let sum = self.block::<3, 1>(row, c) + self.factors[j].0 * with_u;
-                self.set(row, c, &sum);
+                let added = self.factors[j].0.on(&Vector3::new(u[0], u[1], u[2]), &Vector3::new(u[3], u[4], u[5]));
+                let values = &mut self.data[c * self.stride + row..c * self.stride + row + 3];
+                values.iter_mut().zip(added.iter()).for_each(|(x, y)| *x += y);
             }
         }
     }
@@ -295,11 +285,7 @@ impl Covariance {
     /// Transforms the error of each landmark by its own matrix, P ← T P Tᵀ, T = blockdiag(I, T_1, …, T_N).
     pub fn transform_landmarks(&mut self, blocks: &[Matrix3<f64>]) {
         for (j, tj) in blocks.iter().enumerate().take(self.landmarks) {
-            let row = self.row_of(j);
-            for c in 0..self.head() {
-                let turned = tj * self.block::<3, 1>(row, c);
-                self.set(row, c, &turned);
-            }
+            self.turn_cross(j, tj);
             let right = tj.transpose();
             for (i, ti) in blocks.iter().enumerate().take(self.landmarks).skip(j) {
                 let block = ti * self.landmark_block(i, j) * right;
@@ -308,15 +294,22 @@ impl Covariance {
         }
     }
 
+    /// The rows of landmark `j` with navigation state and calibration.
+    #[inline]
+    fn turn_cross(&mut self, j: usize, by: &Matrix3<f64>) {
+        let row = self.row_of(j);
+        for c in 0..self.head() {
+            let values = &mut self.data[c * self.stride + row..c * self.stride + row + 3];
+            let turned = by * Vector3::new(values[0], values[1], values[2]);
+            values.copy_from_slice(turned.as_slice());
+        }
+    }
+
     /// Transforms the errors of all landmarks by the same matrix.
     pub fn turn_landmarks(&mut self, by: &Matrix3<f64>) {
         let right = by.transpose();
         for j in 0..self.landmarks {
-            let row = self.row_of(j);
-            for c in 0..self.head() {
-                let turned = by * self.block::<3, 1>(row, c);
-                self.set(row, c, &turned);
-            }
+            self.turn_cross(j, by);
             for i in j..self.landmarks {
                 let block = by * self.landmark_block(i, j) * right;
                 self.set_landmark_block(i, j, &block);
@@ -337,4 +330,51 @@ pub struct Shift {
     pub by_nav: SMatrix<f64, 6, NAV>,
     /// Cov(u) = G P_NN Gᵀ + noise.
     pub own: SMatrix<f64, 6, 6>,
+}
+
+/// What (a, b) adds to three rows: D (a, b).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Lever {
+    /// r × a − b: a point at r, relative to the body.
+    Point(Vector3<f64>),
+    /// −a: a rotation.
+    Rotation,
+}
+
+impl Lever {
+    /// D (a, b).
+    #[inline]
+    pub fn on(&self, a: &Vector3<f64>, b: &Vector3<f64>) -> Vector3<f64> {
+        match self {
+            Self::Point(r) => r.cross(a) - b,
+            Self::Rotation => -a,
+        }
+    }
+
+    /// D Z.
+    #[inline]
+    fn of(&self, z: &Matrix6x3<f64>) -> Matrix3<f64> {
+        match self {
+            Self::Point(r) => {
+                let column = |c: usize| {
+                    let z = z.column(c);
+                    [r.y * z[2] - r.z * z[1] - z[3], r.z * z[0] - r.x * z[2] - z[4], r.x * z[1] - r.y * z[0] - z[5]]
+                };
+                let [x, y, w] = [column(0), column(1), column(2)];
+                Matrix3::new(x[0], y[0], w[0], x[1], y[1], w[1], x[2], y[2], w[2])
+            }
+            Self::Rotation => -z.fixed_rows::<3>(0),
+        }
+    }
+
+    /// D as a matrix.
+    pub fn matrix(&self) -> Matrix3x6<f64> {
+        let mut d = Matrix3x6::zeros();
+        for k in 0..3 {
+            let axis = Vector3::from_fn(|i, _| if i == k { 1.0 } else { 0.0 });
+            d.set_column(k, &self.on(&axis, &Vector3::zeros()));
+            d.set_column(3 + k, &self.on(&Vector3::zeros(), &axis));
+        }
+        d
+    }
 }

@@ -11,6 +11,7 @@ pub mod covariance;
 pub mod delayed;
 pub mod filter;
 pub mod imu;
+mod kernel;
 pub mod linearize;
 pub mod measurement;
 pub mod observability;

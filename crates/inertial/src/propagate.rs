@@ -1,6 +1,6 @@
 //! Propagation: the state moves by what an inertial sensor says of an interval, once a frame.
 
-use crate::covariance::{NAV, NavMatrix, Shift};
+use crate::covariance::{Lever, NAV, NavMatrix, Shift};
 use crate::filter::{Filter, Linearization};
 use crate::preintegration::Preintegrated;
 use crate::state::State;
@@ -8,7 +8,7 @@ use crate::state::landmark::{Kind, Landmark};
 use crate::state::errors::{Errors, GYRO_BIAS, POSITION, ROTATION, VELOCITY, put};
 use crate::state::nav::{Nav, free_fall};
 use lienav_lie::hat;
-use nalgebra::{Matrix3, Matrix3x6, SMatrix, Vector3};
+use nalgebra::{Matrix3, SMatrix, Vector3};
 
 /// The linear equations of an interval in the left errors.
 ///
@@ -84,16 +84,12 @@ impl Interval {
     }
 }
 
-/// What (a, b) adds to the error of a landmark: [r̂]× a − b, or −a if it is the rotation of a pose clone.
-pub fn shift_of(landmark: &Landmark, position: &Vector3<f64>) -> Matrix3x6<f64> {
-    let mut d = Matrix3x6::zeros();
-    if let Kind::CloneRotation(_) = landmark.kind {
-        d.fixed_view_mut::<3, 3>(0, 0).fill_diagonal(-1.0);
-    } else {
-        d.fixed_view_mut::<3, 3>(0, 0).copy_from(&hat(&(landmark.position - position)));
-        d.fixed_view_mut::<3, 3>(0, 3).fill_diagonal(-1.0);
+/// What (a, b) adds to the error of a landmark, or of a part of a pose clone.
+pub fn lever(landmark: &Landmark, position: &Vector3<f64>) -> Lever {
+    match landmark.kind {
+        Kind::CloneRotation(_) => Lever::Rotation,
+        Kind::Point | Kind::ClonePlace => Lever::Point(landmark.position - position),
     }
-    d
 }
 
 /// Moves state and covariance by an increment that was taken at the state's biases.
@@ -124,7 +120,7 @@ fn propagate_left(state: &mut State, interval: &Interval) {
     let p = &mut state.covariance;
     let with_nav = by_nav * p.nav();
     let shift = Shift { by_nav: *by_nav, own: with_nav * by_nav.transpose() + own_noise };
-    p.shift_landmarks(&shift, |i| shift_of(&landmarks[i], &position));
+    p.shift_landmarks(&shift, |i| lever(&landmarks[i], &position));
     p.shift_calibration(by_nav);
     p.move_nav(transition, noise);
     p.shift_cross(&(with_nav * transition.transpose() + cross_noise));
@@ -191,7 +187,7 @@ pub fn transition_matrix(state: &State, increment: &Preintegrated, filter: &Filt
     };
     for (i, landmark) in state.landmarks.iter().enumerate() {
         let row = state.covariance.row_of(i);
-        let by_nav = shift_of(landmark, &before.position) * interval.by_nav;
+        let by_nav = lever(landmark, &before.position).matrix() * interval.by_nav;
         let by_nav = to(&moved) * by_nav * filter.errors.from_left_inverse(&before);
         all.view_mut((row, 0), (3, NAV)).copy_from(&by_nav);
         all.view_mut((row, row), (3, 3)).copy_from(&(to(&moved) * to(&before).transpose()));

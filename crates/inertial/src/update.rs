@@ -2,6 +2,7 @@
 
 use crate::covariance::NAV;
 use crate::filter::Filter;
+use crate::kernel;
 use crate::measurement::Linearized;
 use crate::state::State;
 use nalgebra::Matrix3;
@@ -168,16 +169,7 @@ impl Workspace {
 
     /// W = P Hᵀ L⁻ᵀ.
     fn gain(&mut self, n: usize) {
-        let m = self.rows.len() - 1;
-        for i in 0..m {
-            let (known, rest) = self.w.split_at_mut(i * n);
-            let column = &mut rest[..n];
-            for (earlier, l) in known.chunks_exact(n).zip(&self.s[i * m..i * m + i]) {
-                column.iter_mut().zip(earlier).for_each(|(x, y)| *x -= l * y);
-            }
-            let scale = 1.0 / self.s[i * m + i];
-            column.iter_mut().for_each(|x| *x *= scale);
-        }
+        kernel::solve_lower(&mut self.w, n, &self.s);
     }
 }
 
