@@ -7,7 +7,7 @@
 
 mod comparison;
 
-use comparison::{Comparison, Estimate, table};
+use comparison::{Comparison, Estimate, levelling, rotation, table};
 use lienav_base::stamp::Stamp;
 use lienav_inertial::chart::{Centre, Chart};
 use lienav_inertial::delayed::{Delay, Delayed};
@@ -22,8 +22,8 @@ use lienav_inertial::preintegration::samples::Interpolation;
 use lienav_inertial::start::{Prior, RestSamples};
 use lienav_inertial::state::nav::Nav;
 use lienav_inertial::step::Step;
-use lienav_lie::{LieGroup, Se3, So3};
-use nalgebra::{Quaternion, UnitQuaternion, Vector2, Vector3};
+use lienav_lie::Se3;
+use nalgebra::{Vector2, Vector3};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Instant;
@@ -37,11 +37,6 @@ const CAMERA: ([f64; 4], [f64; 3]) = (
 );
 /// The tracks are normalized; errors are in pixels of this focal length.
 const FOCAL: f64 = 458.0;
-
-/// A rotation of (x, y, z, w).
-fn rotation(q: [f64; 4]) -> So3 {
-    UnitQuaternion::from_quaternion(Quaternion::new(q[3], q[0], q[1], q[2])).to_rotation_matrix().into()
-}
 
 /// Settings by name, with their defaults.
 struct Settings(BTreeMap<String, String>);
@@ -98,13 +93,11 @@ fn samples(folder: &Path) -> Vec<ImuSample> {
 
 /// Poses of the truth, levelled.
 fn truth(folder: &Path) -> Vec<(Stamp, Nav)> {
-    let gravity = Vector3::from(GRAVITY_OF_TRUTH).normalize();
-    let axis = gravity.cross(&-Vector3::z());
-    let level = So3::exp(&(axis * (axis.norm().asin() / axis.norm())));
+    let level = levelling(&Vector3::from(GRAVITY_OF_TRUTH));
     let pose = |row: comparison::Row| {
         let n = &row.numbers;
         let nav = Nav {
-            rotation: level * rotation([n[4], n[5], n[6], n[7]]),
+            rotation: level * rotation(&n[4..8]),
             position: level * Vector3::new(n[1], n[2], n[3]),
             velocity: level * Vector3::new(n[8], n[9], n[10]),
             ..Nav::default()
@@ -149,7 +142,7 @@ fn main() {
     let sigma = settings.number("sigma", 2.0);
     let still_pixels = settings.number("still", 1.0);
     let camera = Pinhole { focal: Vector2::repeat(FOCAL), centre: Vector2::zeros() };
-    let mount = Mount::Fixed(Se3::new(rotation(CAMERA.0), Vector3::from(CAMERA.1)));
+    let mount = Mount::Fixed(Se3::new(rotation(&CAMERA.0), Vector3::from(CAMERA.1)));
 
     let seconds = settings.number("rest", 0.5);
     let mut rest = RestSamples::default();

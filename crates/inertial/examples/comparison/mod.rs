@@ -6,7 +6,7 @@ use lienav_inertial::filter::Filter;
 use lienav_inertial::state::State;
 use lienav_inertial::state::nav::Nav;
 use lienav_lie::{LieGroup, So3};
-use nalgebra::{Matrix3, Matrix6, Vector3, Vector6};
+use nalgebra::{Matrix3, Matrix6, Quaternion, UnitQuaternion, Vector3, Vector6};
 use std::path::Path;
 use std::process::Command;
 
@@ -42,6 +42,18 @@ pub fn table(path: &Path) -> Vec<Row> {
     text.lines().skip(1).filter(|line| !line.is_empty()).map(row).collect()
 }
 
+/// The rotation that takes the direction of gravity in some frame to the vertical.
+pub fn levelling(gravity: &Vector3<f64>) -> So3 {
+    let down = gravity.normalize();
+    let axis = down.cross(&-Vector3::z());
+    if axis.norm() == 0.0 { So3::identity() } else { So3::exp(&(axis * (axis.norm().asin() / axis.norm()))) }
+}
+
+/// A rotation of (x, y, z, w).
+pub fn rotation(q: &[f64]) -> So3 {
+    UnitQuaternion::from_quaternion(Quaternion::new(q[3], q[0], q[1], q[2])).to_rotation_matrix().into()
+}
+
 /// An estimate at its own instant.
 #[derive(Clone, Debug)]
 pub struct Estimate {
@@ -64,8 +76,8 @@ pub struct Comparison {
     pairs: Vec<(Nav, Nav, Matrix6<f64>, f64)>,
 }
 
-/// A truth this far away in time is none, s.
-const NEAREST_S: f64 = 0.003;
+/// Between truths so far apart nothing is interpolated, s.
+const LARGEST_GAP_S: f64 = 0.06;
 
 impl Comparison {
     pub fn new(truth: Vec<(Stamp, Nav)>, sigma: (f64, f64)) -> Self {
@@ -74,14 +86,29 @@ impl Comparison {
 
     /// Left out where there is no truth.
     pub fn add(&mut self, estimate: &Estimate) {
-        let k = self.truth.partition_point(|(stamp, _)| *stamp < estimate.stamp);
-        let near = [k.wrapping_sub(1), k].into_iter().filter_map(|k| self.truth.get(k));
-        let apart = |stamp: &Stamp| stamp.since(estimate.stamp).abs();
-        let Some((stamp, truth)) = near.min_by(|a, b| apart(&a.0).total_cmp(&apart(&b.0))) else { return };
-        if apart(stamp) < NEAREST_S {
-            let t = estimate.stamp.since(self.truth[0].0);
-            self.pairs.push((*truth, estimate.nav, estimate.covariance, t));
+        let Some(truth) = self.truth_at(estimate.stamp) else { return };
+        let t = estimate.stamp.since(self.truth[0].0);
+        self.pairs.push((truth, estimate.nav, estimate.covariance, t));
+    }
+
+    /// The truth at an instant; `None` in gaps.
+    pub fn truth_at(&self, stamp: Stamp) -> Option<Nav> {
+        let k = self.truth.partition_point(|(at, _)| *at < stamp);
+        let (after, before) = (self.truth.get(k)?, self.truth.get(k.wrapping_sub(1)));
+        let Some(before) = before.filter(|_| after.0 != stamp) else { return (after.0 == stamp).then_some(after.1) };
+        let gap = after.0.since(before.0);
+        if gap > LARGEST_GAP_S {
+            return None;
         }
+        let share = stamp.since(before.0) / gap;
+        let (from, to) = (&before.1, &after.1);
+        let turn = (to.rotation * from.rotation.inverse()).log();
+        Some(Nav {
+            rotation: So3::exp(&(turn * share)) * from.rotation,
+            velocity: from.velocity.lerp(&to.velocity, share),
+            position: from.position.lerp(&to.position, share),
+            ..*from
+        })
     }
 
     /// The turn about the vertical and the shift that bring the estimates nearest to the truth.
