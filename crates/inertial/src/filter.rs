@@ -14,6 +14,8 @@ pub struct Filter {
     pub chart: Chart,
     /// Where the charts are centred.
     pub centre: Centre,
+    /// Whether an update that is not linear enough is linearized again.
+    pub is_iterated: bool,
     /// Whether landmarks that are seen in directions alone are initialized when their range is known from several
     /// places; otherwise at once, with a wide prior of the range. Only with [`Errors::Left`].
     pub is_delayed: bool,
@@ -42,13 +44,14 @@ impl Filter {
         linearization: Linearization::Current,
         chart: Chart::LogRange,
         centre: Centre::Sensor,
+        is_iterated: true,
         is_delayed: true,
         gate: 0.999,
     };
     /// The reduced filter of the thesis, in space.
-    pub const REDUCED: Self = Self { errors: Errors::Reduced, chart: Chart::Cartesian, is_delayed: false, ..Self::DEFAULT };
+    pub const REDUCED: Self = Self { errors: Errors::Reduced, chart: Chart::Cartesian, is_iterated: false, is_delayed: false, ..Self::DEFAULT };
     /// The extended Kalman filter on differences.
-    pub const EKF: Self = Self { errors: Errors::Additive, chart: Chart::Cartesian, is_delayed: false, ..Self::DEFAULT };
+    pub const EKF: Self = Self { errors: Errors::Additive, chart: Chart::Cartesian, is_iterated: false, is_delayed: false, ..Self::DEFAULT };
     /// The same with first-estimate Jacobians.
     pub const FE_EKF: Self = Self { linearization: Linearization::FirstEstimate, ..Self::EKF };
     /// The same, constrained to the right observability.

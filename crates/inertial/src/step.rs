@@ -23,6 +23,8 @@ pub struct Step {
     /// Landmarks that are seen in directions alone, and wait for others.
     pub delayed: Delayed,
     linearized: Vec<Linearized>,
+    /// Which measurements these are.
+    accepted: Vec<usize>,
     initial: Vec<Initial>,
 }
 
@@ -53,6 +55,7 @@ impl Step {
             work: Workspace::default(),
             delayed: Delayed::new(Delay::default()),
             linearized: Vec::new(),
+            accepted: Vec::new(),
             initial: Vec::new(),
         }
     }
@@ -70,10 +73,15 @@ impl Step {
     pub fn correct(&mut self, state: &mut State, measurements: &[&dyn Measurement]) -> Result<Corrected, Singular> {
         let mut corrected = Corrected::default();
         self.linearize(state, measurements, &mut corrected);
-        self.gate(state, &mut corrected);
+        self.gate(state, measurements, &mut corrected);
         corrected.used = self.linearized.len();
         corrected.numbers = self.linearized.iter().map(|one| one.dim).sum();
-        corrected.nis = update(state, &self.linearized, &self.filter, &mut self.work)?;
+        let (filter, accepted) = (self.filter, &self.accepted);
+        let again = |k: usize, moved: &State| {
+            let measurement: &dyn Measurement = measurements[accepted[k]];
+            if filter.is_iterated { linearize(moved, measurement, &filter) } else { None }
+        };
+        corrected.nis = update(state, &mut self.linearized, &filter, &mut self.work, again)?;
         if self.filter.is_delayed {
             corrected.initialized = self.delayed.take(state, measurements, &self.filter, &mut self.work);
         }
@@ -83,21 +91,39 @@ impl Step {
 
     fn linearize(&mut self, state: &State, measurements: &[&dyn Measurement], corrected: &mut Corrected) {
         self.linearized.clear();
-        for measurement in measurements {
+        self.accepted.clear();
+        for (k, measurement) in measurements.iter().enumerate() {
             let is_new = measurement.landmark().is_some_and(|id| state.find(id).is_none());
             match linearize(state, *measurement, &self.filter) {
-                Some(one) if one.residual.iter().all(|x| x.is_finite()) => self.linearized.push(one),
+                Some(one) if one.residual.iter().all(|x| x.is_finite()) => {
+                    self.linearized.push(one);
+                    self.accepted.push(k);
+                }
                 _ => corrected.unseen += usize::from(!is_new),
             }
         }
     }
 
-    /// Leaves out what is too far from its expectation: χ² of its own degrees of freedom.
-    fn gate(&mut self, state: &State, corrected: &mut Corrected) {
-        let Self { bounds, work, linearized, .. } = self;
-        let before = linearized.len();
-        linearized.retain(|one| work.distance(state, one).is_some_and(|d| d <= bounds.of(one.dim)));
-        corrected.gated = before - linearized.len();
+    /// Leaves out what is too far from its expectation: χ² of its own degrees of freedom, at the linearization of now or,
+    /// where the prior is too wide for that, at the one where measurement and prior agree best.
+    fn gate(&mut self, state: &mut State, measurements: &[&dyn Measurement], corrected: &mut Corrected) {
+        let Self { filter, bounds, work, linearized, accepted, .. } = self;
+        let (before, mut kept) = (linearized.len(), 0);
+        for k in 0..before {
+            let one = linearized[k];
+            let bound = bounds.of(one.dim);
+            let is_near = |distance: Option<f64>| distance.is_some_and(|d| d <= bound);
+            let again = |moved: &State| linearize(moved, measurements[accepted[k]], filter);
+            if is_near(work.distance(state, &one))
+                || (filter.is_iterated && is_near(work.least_distance(state, &one, filter, again)))
+            {
+                (linearized[kept], accepted[kept]) = (one, accepted[k]);
+                kept += 1;
+            }
+        }
+        linearized.truncate(kept);
+        accepted.truncate(kept);
+        corrected.gated = before - kept;
     }
 
     fn initialize(&mut self, state: &mut State, measurements: &[&dyn Measurement], corrected: &mut Corrected) {

@@ -5,6 +5,9 @@ use crate::filter::Filter;
 use crate::kernel;
 use crate::measurement::Linearized;
 use crate::state::State;
+use crate::state::calibration::Calibration;
+use crate::state::landmark::Landmark;
+use crate::state::nav::Nav;
 use nalgebra::Matrix3;
 
 /// Buffers of an update, which keep their allocations.
@@ -23,6 +26,31 @@ pub struct Workspace {
     delta: Vec<f64>,
     /// How the correction transforms the error of each landmark.
     blocks: Vec<Matrix3<f64>>,
+    /// The mean before an update.
+    mean: Mean,
+    again: Vec<Linearized>,
+    single: Vec<Linearized>,
+}
+
+/// A state without its covariance.
+#[derive(Clone, Debug, Default)]
+struct Mean {
+    nav: Nav,
+    calibration: Calibration,
+    landmarks: Vec<Landmark>,
+}
+
+impl Mean {
+    fn keep(&mut self, state: &State) {
+        (self.nav, self.calibration) = (state.nav, state.calibration);
+        self.landmarks.clear();
+        self.landmarks.extend_from_slice(&state.landmarks);
+    }
+
+    fn restore(&self, state: &mut State) {
+        (state.nav, state.calibration) = (self.nav, self.calibration);
+        state.landmarks.copy_from_slice(&self.landmarks);
+    }
 }
 
 /// The innovation covariance is not positive definite: nothing was changed.
@@ -127,17 +155,121 @@ impl Workspace {
         }
     }
 
+    /// L, y = L⁻¹ r and W of linearized measurements; the normalized innovation squared.
+    fn solve(&mut self, state: &State, all: &[Linearized]) -> Result<f64, Singular> {
+        let n = state.covariance.dim();
+        self.gather(state, all);
+        self.innovation(n, all);
+        self.factor()?;
+        self.residual(all);
+        let nis = self.y.iter().map(|y| y * y).sum::<f64>();
+        if !nis.is_finite() {
+            return Err(Singular);
+        }
+        self.gain(n);
+        Ok(nis)
+    }
+
+    /// Moves the mean of the state to where all measurements agree best with its prior; W and y are those of the last
+    /// linearization, of which this gives the normalized innovation squared.
+    fn iterate(
+        &mut self,
+        state: &mut State,
+        all: &mut Vec<Linearized>,
+        filter: &Filter,
+        again: impl Fn(usize, &State) -> Option<Linearized>,
+    ) -> Result<f64, Singular> {
+        let n = state.covariance.dim();
+        let mut nis = self.solve(state, all)?;
+        for iteration in 1.. {
+            self.correction(n);
+            state.move_mean(&self.delta, filter, &mut self.blocks);
+            if iteration == ITERATIONS || !self.relinearize(state, all, &again) {
+                break;
+            }
+            self.mean.restore(state);
+            std::mem::swap(all, &mut self.again);
+            nis = self.solve(state, all)?;
+        }
+        Ok(nis)
+    }
+
+    /// The squared distance of a measurement where it agrees best with the prior: the least of
+    /// |δ|² in units of P plus |residual|² in units of the noise. The state is the same afterwards.
+    pub fn least_distance(
+        &mut self,
+        state: &mut State,
+        one: &Linearized,
+        filter: &Filter,
+        again: impl Fn(&State) -> Option<Linearized>,
+    ) -> Option<f64> {
+        let mut single = std::mem::take(&mut self.single);
+        single.clear();
+        single.push(*one);
+        self.mean.keep(state);
+        let distance = self.iterate(state, &mut single, filter, |_, moved| again(moved)).ok();
+        self.mean.restore(state);
+        self.single = single;
+        distance
+    }
+
+    /// Linearizes again at the moved state, if the residuals there are not what the linearization predicts: r − H δ.
+    fn relinearize(
+        &mut self,
+        state: &State,
+        all: &[Linearized],
+        again: impl Fn(usize, &State) -> Option<Linearized>,
+    ) -> bool {
+        self.again.clear();
+        let (mut row, mut is_linear) = (0, true);
+        for (k, one) in all.iter().enumerate() {
+            let Some(mut new) = again(k, state) else { return false };
+            if let (Some(i), false) = (new.landmark, self.blocks.is_empty()) {
+                new.by_landmark *= self.blocks[i];
+            }
+            for a in 0..one.dim {
+                let h = &self.h[self.rows[row]..self.rows[row + 1]];
+                let shown = h.iter().map(|(c, factor)| factor * self.delta[*c]).sum::<f64>();
+                let off = new.residual[a] - (one.residual[a] - shown);
+                is_linear &= off.abs() < LINEAR * one.noise[(a, a)].sqrt();
+                row += 1;
+            }
+            self.again.push(new);
+        }
+        if is_linear {
+            return false;
+        }
+        // r + H δ with the new H.
+        let (delta, calibrated) = (&self.delta, state.calibration);
+        for new in &mut self.again {
+            let first = new.landmark.map(|i| state.covariance.row_of(i));
+            for a in 0..new.dim {
+                let nav = (0..NAV).map(|c| new.by_nav[(a, c)] * delta[c]).sum::<f64>();
+                let columns = calibrated.columns().enumerate();
+                let calibration = columns.map(|(c, k)| new.by_calibration[(a, k)] * delta[NAV + c]).sum::<f64>();
+                let landmark = first.map_or(0.0, |row| (0..3).map(|c| new.by_landmark[(a, c)] * delta[row + c]).sum());
+                new.residual[a] += nav + calibration + landmark;
+            }
+        }
+        true
+    }
+
     /// x ← x ⊞ W y, P ← P − W Wᵀ.
     fn finish(&mut self, state: &mut State, filter: &Filter) {
         let n = state.covariance.dim();
         self.gain(n);
+        self.correction(n);
+        state.covariance.subtract_outer(&self.w);
+        state.boxplus(&self.delta, filter, &mut self.blocks);
+    }
+
+    /// δ = W y.
+    fn correction(&mut self, n: usize) {
         self.delta.clear();
         self.delta.resize(n, 0.0);
         for (column, y) in self.w.chunks_exact(n).zip(&self.y) {
             self.delta.iter_mut().zip(column).for_each(|(d, w)| *d += w * y);
         }
-        state.covariance.subtract_outer(&self.w);
-        state.boxplus(&self.delta, filter, &mut self.blocks);
     }
 
     /// Appends three rows x = M (H x_before) + e with Cov(e) = `own` to the covariance.
@@ -173,26 +305,38 @@ impl Workspace {
     }
 }
 
+/// An update is linearized so often at most.
+const ITERATIONS: usize = 5;
+
+/// The linearization is good if it predicts each residual after the update to this part of the noise.
+const LINEAR: f64 = 0.2;
+
 /// Updates the state by linearized measurements: S = H P Hᵀ + R = L Lᵀ, W = P Hᵀ L⁻ᵀ, x ← x ⊞ W L⁻¹ r,
 /// P ← P − W Wᵀ, which stays symmetric to the last bit. A row of P Hᵀ that is exactly zero leaves its row of the
-/// covariance untouched. Returns the normalized innovation squared.
+/// covariance untouched.
+///
+/// Where the residuals after the update are not those that the linearization predicts, it is linearized again at the
+/// new estimate x₀ ⊞ δ, with r + H δ for r (iterated extended Kalman filter, Bell and Cathey 1993); `again` gives the
+/// k-th measurement at the moved state. Returns the normalized innovation squared of the last linearization.
 ///
 /// # Errors
 /// [`Singular`]: nothing was changed.
-pub fn update(state: &mut State, all: &[Linearized], filter: &Filter, work: &mut Workspace) -> Result<f64, Singular> {
+pub fn update(
+    state: &mut State,
+    all: &mut Vec<Linearized>,
+    filter: &Filter,
+    work: &mut Workspace,
+    again: impl Fn(usize, &State) -> Option<Linearized>,
+) -> Result<f64, Singular> {
     if all.is_empty() {
         return Ok(0.0);
     }
-    let n = state.covariance.dim();
-    work.gather(state, all);
-    work.innovation(n, all);
-    work.factor()?;
-    work.residual(all);
-    let nis = work.y.iter().map(|y| y * y).sum::<f64>();
-    if !nis.is_finite() {
-        return Err(Singular);
+    work.mean.keep(state);
+    let nis = work.iterate(state, all, filter, again).inspect_err(|_| work.mean.restore(state))?;
+    state.covariance.subtract_outer(&work.w);
+    if !work.blocks.is_empty() {
+        state.covariance.transform_landmarks(&work.blocks);
     }
-    work.finish(state, filter);
     Ok(nis)
 }
 

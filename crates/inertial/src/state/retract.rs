@@ -38,6 +38,16 @@ impl State {
     /// correction is an addition in a chart, the covariance of the landmarks is carried over to the new estimate;
     /// `blocks` is a buffer for that.
     pub fn boxplus(&mut self, delta: &[f64], filter: &Filter, blocks: &mut Vec<Matrix3<f64>>) {
+        self.move_mean(delta, filter, blocks);
+        if !blocks.is_empty() {
+            self.covariance.transform_landmarks(blocks);
+        }
+    }
+
+    /// The same without the covariance. `blocks` becomes what an error of each landmark before is after; it is empty
+    /// where that is the identity.
+    pub fn move_mean(&mut self, delta: &[f64], filter: &Filter, blocks: &mut Vec<Matrix3<f64>>) {
+        blocks.clear();
         let before = self.nav;
         self.nav = plus(&before, delta, filter.errors);
         let first_row = self.covariance.head();
@@ -53,7 +63,6 @@ impl State {
             }
             Errors::Left => {
                 let motion = Motion::of(delta);
-                blocks.clear();
                 for (landmark, e) in self.landmarks.iter_mut().zip(parts) {
                     if let Kind::CloneRotation(rotation) = landmark.kind {
                         landmark.kind = Kind::CloneRotation(orthogonal(&(motion.turn * So3::exp(&e) * rotation)));
@@ -69,8 +78,8 @@ impl State {
                     landmark.anchor = motion.point(&landmark.anchor);
                     blocks.push(motion.turn.matrix() * derivative);
                 }
-                if filter.chart != Chart::Cartesian {
-                    self.covariance.transform_landmarks(blocks);
+                if filter.chart == Chart::Cartesian {
+                    blocks.clear();
                 }
             }
         }
