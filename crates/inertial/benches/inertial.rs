@@ -2,17 +2,17 @@
 //!
 //! `cargo bench -p lienav-inertial`
 
+use lienav_base::stamp::Stamp;
 use lienav_inertial::covariance::NavMatrix;
 use lienav_inertial::filter::Filter;
 use lienav_inertial::imu::{Biases, Imu, ImuNoise, ImuSample};
-use lienav_inertial::preintegration::integrator::Integrator;
-use lienav_inertial::preintegration::samples::Interpolation;
-use lienav_base::stamp::Stamp;
 use lienav_inertial::measurement::Measurement;
 use lienav_inertial::measurement::pixel::{Pinhole, Pixel};
 use lienav_inertial::measurement::point::{Mount, Target};
 use lienav_inertial::measurement::position::LandmarkPosition;
 use lienav_inertial::preintegration::Preintegration;
+use lienav_inertial::preintegration::integrator::Integrator;
+use lienav_inertial::preintegration::samples::Interpolation;
 use lienav_inertial::state::State;
 use lienav_inertial::state::nav::Nav;
 use lienav_inertial::step::Step;

@@ -74,7 +74,9 @@ fn score(scores: &mut Scores, state: &State, frame: &simulator::Frame, filter: &
 
 fn main() {
     let runs = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(20_u64);
-    println!("| motion | filter | position [m] | orientation [°] | NEES pose | position | orientation | gated [%] | µs a frame |");
+    println!(
+        "| motion | filter | position [m] | orientation [°] | NEES pose | position | orientation | gated [%] | µs a frame |"
+    );
     println!("|---|---|---|---|---|---|---|---|---|");
     for motion in ["circle", "hand", "drone", "line"] {
         let scenario = Scenario::new(motion);

@@ -32,7 +32,7 @@ use std::time::Instant;
 const GRAVITY_OF_TRUTH: [f64; 3] = [-0.0407, 0.0018, -9.807];
 /// x_body = R x_camera + t, as the folder states it.
 const CAMERA: ([f64; 4], [f64; 3]) = (
-    [-0.007_707_179_755_537_427_5, 0.010_499_323_370_587_278, 0.701_752_800_292_000_2, 0.712_301_460_668_953_9],
+    [-0.007_707_179_755_537_427, 0.010_499_323_370_587_278, 0.701_752_800_292_000_2, 0.712_301_460_668_953_8],
     [-0.021_640_145_497_5, -0.064_676_986_768, 0.009_810_730_589_49],
 );
 /// The tracks are normalized; errors are in pixels of this focal length.
@@ -85,8 +85,9 @@ fn tracks(folder: &Path) -> Tracks {
 
 fn samples(folder: &Path) -> Vec<ImuSample> {
     let vector = |n: &[f64]| Vector3::new(n[0], n[1], n[2]);
-    let sample = |row: comparison::Row| {
-        ImuSample { stamp: row.stamp, value: Imu::new(vector(&row.numbers[1..]), vector(&row.numbers[4..])) }
+    let sample = |row: comparison::Row| ImuSample {
+        stamp: row.stamp,
+        value: Imu::new(vector(&row.numbers[1..]), vector(&row.numbers[4..])),
     };
     table(&folder.join("imu.csv.gz")).into_iter().map(sample).collect()
 }

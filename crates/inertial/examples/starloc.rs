@@ -27,6 +27,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Instant;
 
+/// Tags with their pixels (u_l, v_l, u_r, v_r) at an instant.
+type Frame = (Stamp, Vec<(u64, Vector4<f64>)>);
+
 /// The numbers that follow a name in a JSON text, up to the first that is not one of them.
 fn numbers(text: &str, name: &str, count: usize) -> Vec<f64> {
     let begin = text.find(&format!("\"{name}\"")).unwrap_or_else(|| panic!("no {name}")) + name.len() + 2;
@@ -69,7 +72,10 @@ fn main() {
 
     let samples: Vec<ImuSample> = table(&folder.join("imu.csv.gz"))
         .into_iter()
-        .map(|row| ImuSample { stamp: row.stamp, value: Imu::new(vector(&row.numbers[1..]), vector(&row.numbers[4..])) })
+        .map(|row| ImuSample {
+            stamp: row.stamp,
+            value: Imu::new(vector(&row.numbers[1..]), vector(&row.numbers[4..])),
+        })
         .collect();
     let pose = |row: &comparison::Row| {
         let n = &row.numbers;
@@ -91,7 +97,7 @@ fn main() {
         .into_iter()
         .map(|row| (row.numbers[0] as u64, level * vector(&row.numbers[1..])))
         .collect();
-    let mut frames: Vec<(Stamp, Vec<(u64, Vector4<f64>)>)> = Vec::new();
+    let mut frames: Vec<Frame> = Vec::new();
     for row in table(&folder.join("tags.csv")) {
         let n = &row.numbers;
         let seen = (n[2] as u64, Vector4::new(n[3], n[4], n[5], n[6]));
@@ -122,11 +128,13 @@ fn main() {
     state.gravity = number("gravity", 9.81);
     let mut step = Step::new(filter);
     let mut integrator = Integrator::new(state.nav.biases, noise, Interpolation::Linear);
-    let pixel = number("sigma", 1.0);
+    let pixel = number("sigma", 0.7);
+    let common = number("common", 4.0);
 
     // Frames with tags, and a grid of 5 Hz between them.
     let last = samples.last().expect("samples").stamp;
-    let mut instants: Vec<(Stamp, Option<usize>)> = frames.iter().enumerate().map(|(k, frame)| (frame.0, Some(k))).collect();
+    let mut instants: Vec<(Stamp, Option<usize>)> =
+        frames.iter().enumerate().map(|(k, frame)| (frame.0, Some(k))).collect();
     let steps = (last.since(first) / 0.2) as usize;
     instants.extend((0..steps).map(|k| (first + 0.2 * k as f64, None)));
     instants.retain(|(stamp, _)| *stamp >= first && *stamp <= last);
@@ -150,8 +158,19 @@ fn main() {
                     .iter()
                     .filter_map(|(id, pixels)| {
                         let target = if is_known { Target::Known(*map.get(id)?) } else { Target::Landmark(*id) };
-                        let covariance = Matrix4::from_diagonal_element(pixel * pixel);
-                        Some(StereoPixels { target, mount, camera, baseline_m: value("baseline_m"), pixels: *pixels, covariance })
+                        // Errors of both cameras have a part in common, of the map and of the detector.
+                        let mut covariance = Matrix4::from_diagonal_element(pixel * pixel + common * common);
+                        for (i, j) in [(0, 2), (2, 0), (1, 3), (3, 1)] {
+                            covariance[(i, j)] = common * common;
+                        }
+                        Some(StereoPixels {
+                            target,
+                            mount,
+                            camera,
+                            baseline_m: value("baseline_m"),
+                            pixels: *pixels,
+                            covariance,
+                        })
                     })
                     .collect();
                 let all: Vec<&dyn Measurement> = tags.iter().map(|one| one as &dyn Measurement).collect();

@@ -63,7 +63,9 @@ impl Chart {
         let turned = So3::exp(&tau) * *z;
         let mut derivative = turned * z.transpose() * (slope / square);
         let by_tau = hat(&(turned * -factor));
-        for (k, mut column) in (hat(z) / square).column_iter().enumerate().map(|(k, c)| (k, So3::dexp(&tau, &c.into_owned()))) {
+        for (k, mut column) in
+            (hat(z) / square).column_iter().enumerate().map(|(k, c)| (k, So3::dexp(&tau, &c.into_owned())))
+        {
             column = by_tau * column;
             let mut sum = derivative.column_mut(k);
             sum += column;

@@ -81,7 +81,7 @@ impl Sight {
         let turn = camera.rotation.matrix().transpose() * self.rotation.transpose();
         let centre = self.rotation.transpose() * (place - self.position) - camera.translation;
         let x = camera.rotation.rotate_back(&centre);
-        if !(x.z > NEAREST_M) {
+        if x.z.is_nan() || x.z <= NEAREST_M {
             return None;
         }
         let expected = x.xy() / x.z;
@@ -129,7 +129,7 @@ impl Delayed {
         work: &mut Workspace,
     ) -> usize {
         self.frame += 1;
-        let is_kept = self.frame % u64::from(self.delay.frames.max(1)) == 0;
+        let is_kept = self.frame.is_multiple_of(u64::from(self.delay.frames.max(1)));
         let (mut initialized, mut waits) = (0, false);
         for measurement in measurements {
             let (Some(id), Some(view)) = (measurement.landmark(), measurement.view()) else { continue };
@@ -185,9 +185,17 @@ impl Delayed {
     }
 
     /// Puts a landmark into the state if its range is known well enough.
-    fn initialize(&mut self, state: &mut State, track: usize, now: View, filter: &Filter, work: &mut Workspace) -> bool {
+    fn initialize(
+        &mut self,
+        state: &mut State,
+        track: usize,
+        now: View,
+        filter: &Filter,
+        work: &mut Workspace,
+    ) -> bool {
         let track = &self.tracks[track];
-        let here = Sight { view: now, clone: None, position: state.nav.position, rotation: *state.nav.rotation.matrix() };
+        let here =
+            Sight { view: now, clone: None, position: state.nav.position, rotation: *state.nav.rotation.matrix() };
         let (mut sights, mut count) = ([here; VIEWS], 1);
         for (id, view) in &track.views[..track.count] {
             let Some(clone) = find_clone(state, *id) else { continue };
@@ -254,7 +262,8 @@ impl Delayed {
                 continue;
             }
             for column in pivot..COLUMNS {
-                let along = v[pivot..height].iter().zip(&self.rows[pivot..height]).map(|(x, row)| x * row[column]).sum::<f64>();
+                let along =
+                    v[pivot..height].iter().zip(&self.rows[pivot..height]).map(|(x, row)| x * row[column]).sum::<f64>();
                 let factor = 2.0 * along / square;
                 for (x, row) in v[pivot..height].iter().zip(&mut self.rows[pivot..height]) {
                     row[column] -= factor * x;

@@ -49,9 +49,21 @@ impl Filter {
         gate: 0.999,
     };
     /// The reduced filter of the thesis, in space.
-    pub const REDUCED: Self = Self { errors: Errors::Reduced, chart: Chart::Cartesian, is_iterated: false, is_delayed: false, ..Self::DEFAULT };
+    pub const REDUCED: Self = Self {
+        errors: Errors::Reduced,
+        chart: Chart::Cartesian,
+        is_iterated: false,
+        is_delayed: false,
+        ..Self::DEFAULT
+    };
     /// The extended Kalman filter on differences.
-    pub const EKF: Self = Self { errors: Errors::Additive, chart: Chart::Cartesian, is_iterated: false, is_delayed: false, ..Self::DEFAULT };
+    pub const EKF: Self = Self {
+        errors: Errors::Additive,
+        chart: Chart::Cartesian,
+        is_iterated: false,
+        is_delayed: false,
+        ..Self::DEFAULT
+    };
     /// The same with first-estimate Jacobians.
     pub const FE_EKF: Self = Self { linearization: Linearization::FirstEstimate, ..Self::EKF };
     /// The same, constrained to the right observability.

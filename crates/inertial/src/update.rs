@@ -364,7 +364,8 @@ pub fn update_rows(
         return false;
     }
     work.whiten();
-    if !(work.y.iter().map(|y| y * y).sum::<f64>() <= gate) {
+    let distance = work.y.iter().map(|y| y * y).sum::<f64>();
+    if distance.is_nan() || distance > gate {
         return false;
     }
     work.finish(state, filter);

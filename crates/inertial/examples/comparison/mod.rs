@@ -73,8 +73,11 @@ pub struct Comparison {
     truth: Vec<(Stamp, Nav)>,
     /// Standard deviations of the truth by axis: m and rad.
     sigma: (f64, f64),
-    pairs: Vec<(Nav, Nav, Matrix6<f64>, f64)>,
+    pairs: Vec<Pair>,
 }
+
+/// Truth, estimate, covariance, and seconds since the truth began.
+type Pair = (Nav, Nav, Matrix6<f64>, f64);
 
 /// Between truths so far apart nothing is interpolated, s.
 const LARGEST_GAP_S: f64 = 0.06;
@@ -114,8 +117,8 @@ impl Comparison {
     /// The turn about the vertical and the shift that bring the estimates nearest to the truth.
     fn alignment(&self) -> (So3, Vector3<f64>) {
         let n = self.pairs.len() as f64;
-        let mean = |of: &dyn Fn(&(Nav, Nav, Matrix6<f64>, f64)) -> Vector3<f64>| self.pairs.iter().map(of).sum::<Vector3<f64>>() / n;
-        let (to, from) = (mean(&|pair| pair.0.position), mean(&|pair| pair.1.position));
+        let mean = |of: fn(&Pair) -> Vector3<f64>| self.pairs.iter().map(of).sum::<Vector3<f64>>() / n;
+        let (to, from) = (mean(|pair| pair.0.position), mean(|pair| pair.1.position));
         let (mut cos, mut sin) = (0.0, 0.0);
         for (truth, estimate, ..) in &self.pairs {
             let (a, b) = (truth.position - to, estimate.position - from);
@@ -130,7 +133,12 @@ impl Comparison {
         let (turn, shift) = self.alignment();
         let n = self.pairs.len() as f64;
         let rms = |sum: f64| (sum / n).sqrt();
-        let mean_yaw = self.pairs.iter().map(|(truth, estimate, ..)| (truth.rotation * estimate.rotation.inverse()).log().z).sum::<f64>() / n;
+        let mean_yaw = self
+            .pairs
+            .iter()
+            .map(|(truth, estimate, ..)| (truth.rotation * estimate.rotation.inverse()).log().z)
+            .sum::<f64>()
+            / n;
         let yaw = So3::exp(&(Vector3::z() * mean_yaw));
         let (mut aligned, mut raw, mut most) = (0.0, 0.0, 0.0_f64);
         let (mut best, mut angle, mut nees, mut with_truth) = (0.0, 0.0, [0.0; 3], [0.0; 3]);
@@ -158,8 +166,16 @@ impl Comparison {
         format!(
             "position {:.4} m aligned, {:.4} raw, {most:.3} at most; orientation {:.3}° at the best yaw, {:.3}° raw; NEES \
              orientation/position/pose {:.1}/{:.1}/{:.1}, with the truth's own errors {:.1}/{:.1}/{:.1}; {n} instants",
-            rms(aligned), rms(raw), rms(best).to_degrees(), rms(angle).to_degrees(),
-            nees[0], nees[1], nees[2], with_truth[0], with_truth[1], with_truth[2]
+            rms(aligned),
+            rms(raw),
+            rms(best).to_degrees(),
+            rms(angle).to_degrees(),
+            nees[0],
+            nees[1],
+            nees[2],
+            with_truth[0],
+            with_truth[1],
+            with_truth[2]
         )
     }
 }

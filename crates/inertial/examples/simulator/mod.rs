@@ -88,11 +88,8 @@ impl Motion {
         let about = |axis: Vector3<f64>, angle: f64| So3::exp(&(axis * angle));
         let rotation = about(Vector3::z(), yaw[0]) * about(Vector3::y(), pitch[0]) * about(Vector3::x(), roll[0]);
         let ((sp, cp), (sr, cr)) = (pitch[0].sin_cos(), roll[0].sin_cos());
-        let rate = Vector3::new(
-            roll[1] - yaw[1] * sp,
-            pitch[1] * cr + yaw[1] * sr * cp,
-            -pitch[1] * sr + yaw[1] * cr * cp,
-        );
+        let rate =
+            Vector3::new(roll[1] - yaw[1] * sp, pitch[1] * cr + yaw[1] * sr * cp, -pitch[1] * sr + yaw[1] * cr * cp);
         let force = rotation.rotate_back(&Vector3::new(x[2], y[2], z[2] + gravity));
         let nav = Nav {
             rotation,
@@ -191,7 +188,8 @@ impl Normal {
 fn points(count: usize, normal: &mut Normal) -> Vec<Vector3<f64>> {
     (0..count)
         .map(|k| {
-            let (along, height, depth) = (normal.uniform(-4.0, 4.0), normal.uniform(-1.5, 1.5), normal.uniform(3.5, 4.5));
+            let (along, height, depth) =
+                (normal.uniform(-4.0, 4.0), normal.uniform(-1.5, 1.5), normal.uniform(3.5, 4.5));
             match k % 4 {
                 0 => Vector3::new(depth, along, height),
                 1 => Vector3::new(-depth, along, height),

@@ -1,7 +1,7 @@
 //! The direction of a landmark, as fisheye cameras and microphones have it.
 
-use super::{RangePrior, View};
 use super::point::{Mount, OfPoint, Seen, Target, measurement_of_point};
+use super::{RangePrior, View};
 use lienav_lie::{Se3, So3};
 use nalgebra::{Matrix2x3, Matrix3, SMatrix, Vector2, Vector3};
 
@@ -38,7 +38,7 @@ impl OfPoint<2> for Bearing {
     }
     fn see(&self, x: &Vector3<f64>) -> Option<Seen<2>> {
         let range = x.norm();
-        if !(range > NEAREST_M) {
+        if range.is_nan() || range <= NEAREST_M {
             return None;
         }
         let expected = x / range;

@@ -1,7 +1,7 @@
 //! A pixel of a pinhole camera.
 
-use super::{RangePrior, View};
 use super::point::{Mount, OfPoint, Seen, Target, measurement_of_point};
+use super::{RangePrior, View};
 use lienav_lie::Se3;
 use nalgebra::{Matrix2x3, Matrix3, SMatrix, Vector2, Vector3};
 
@@ -21,7 +21,7 @@ pub const NEAREST_M: f64 = 0.01;
 impl Pinhole {
     /// (f_x x/z + c_x, f_y y/z + c_y), and its derivative by (x, y, z); `None` behind the camera.
     pub fn project(&self, x: &Vector3<f64>) -> Option<(Vector2<f64>, Matrix2x3<f64>)> {
-        if !(x.z > NEAREST_M) {
+        if x.z.is_nan() || x.z <= NEAREST_M {
             return None;
         }
         let normalized = x.xy() / x.z;

@@ -29,7 +29,7 @@ impl OfPoint<1> for Range {
     }
     fn see(&self, x: &Vector3<f64>) -> Option<Seen<1>> {
         let range = x.norm();
-        if !(range > NEAREST_M) {
+        if range.is_nan() || range <= NEAREST_M {
             return None;
         }
         let noise = Matrix1::new(self.sigma_m * self.sigma_m);

@@ -1,7 +1,7 @@
 //! How errors of constant biases move an increment.
 
-use super::step::Step;
 use super::galilei::{COMMUTATOR, Exponential};
+use super::step::Step;
 use crate::imu::Imu;
 use lienav_lie::hat;
 use nalgebra::{Matrix3, SMatrix, Vector3};
@@ -38,7 +38,8 @@ impl BiasIntegrals {
         let force = (first.force + second.force) * 0.5 - (second.force - first.force) * (6.0 * COMMUTATOR);
         let rate = (first.rate + second.rate) * 0.5;
         let u = exponential.increment.velocity;
-        let of_velocity = hat(&(u * (h / 3.0) + force * (h * h / 6.0))) + cross(&(force * (h * h * h / 3.0)), &hat(&rate));
+        let of_velocity =
+            hat(&(u * (h / 3.0) + force * (h * h / 6.0))) + cross(&(force * (h * h * h / 3.0)), &hat(&rate));
         let of_position = hat(&(u * (h * h / 3.0)));
         let r = &step.rotation;
         let turned = r * turn;
@@ -51,8 +52,13 @@ impl BiasIntegrals {
     /// ∂ζ/∂(b_g, b_a), 9 × 6.
     pub fn jacobian(&self) -> SMatrix<f64, 9, 6> {
         let mut jacobian = SMatrix::<f64, 9, 6>::zeros();
-        let blocks =
-            [(0, 0, self.rotation), (3, 0, self.velocity), (3, 3, self.rotation), (6, 0, self.position), (6, 3, self.twice)];
+        let blocks = [
+            (0, 0, self.rotation),
+            (3, 0, self.velocity),
+            (3, 3, self.rotation),
+            (6, 0, self.position),
+            (6, 3, self.twice),
+        ];
         for (row, column, block) in blocks {
             jacobian.fixed_view_mut::<3, 3>(row, column).copy_from(&-block);
         }

@@ -1,7 +1,7 @@
 //! Covariance of an increment: white noise of the samples, and the random walks of the biases within the interval.
 
-use super::step::Step;
 use super::bias::BiasIntegrals;
+use super::step::Step;
 use crate::imu::ImuNoise;
 use lienav_lie::hat;
 use nalgebra::{Matrix3, SMatrix, Vector3};
@@ -40,7 +40,8 @@ impl WhiteNoise {
         let w = v * (0.5 * h) + step.middle_position;
         let one = |x: f64| Matrix3::from_diagonal_element(x);
         let pv = self.position_velocity;
-        self.position += (pv + pv.transpose() + self.velocity * h) * h + product(&w, &w) * gyro + one(force * h * h / 3.0);
+        self.position +=
+            (pv + pv.transpose() + self.velocity * h) * h + product(&w, &w) * gyro + one(force * h * h / 3.0);
         self.position_velocity += self.velocity * h + product(&w, v) * gyro + one(force * h * 0.5);
         self.position_rotation += self.velocity_rotation * h + w * gyro;
         self.velocity += product(v, v) * gyro + one(force);

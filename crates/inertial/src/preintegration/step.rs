@@ -18,4 +18,3 @@ pub struct Step {
     /// Δp at the middle of the step, m.
     pub middle_position: Vector3<f64>,
 }
-

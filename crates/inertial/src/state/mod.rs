@@ -9,9 +9,9 @@ pub mod landmark;
 pub mod nav;
 pub mod retract;
 
-use calibration::Calibration;
 use crate::covariance::{Covariance, NavMatrix};
 use crate::filter::{Filter, Linearization};
+use calibration::Calibration;
 use errors::Errors;
 use landmark::Landmark;
 use nalgebra::{Matrix6, Vector3};

@@ -144,9 +144,7 @@ fn plus(nav: &Nav, delta: &[f64], errors: Errors) -> Nav {
     let [_, velocity, position] = &motion.xi;
     let rotation = orthogonal(&(motion.turn * nav.rotation));
     let (velocity, position) = match errors {
-        Errors::Left => {
-            (motion.turn * nav.velocity + motion.spread(velocity), motion.point(&nav.position))
-        }
+        Errors::Left => (motion.turn * nav.velocity + motion.spread(velocity), motion.point(&nav.position)),
         Errors::Reduced => (rotation * (nav.rotation.rotate_back(&nav.velocity) + velocity), nav.position + position),
         Errors::Additive => (nav.velocity + velocity, nav.position + position),
     };

@@ -1,14 +1,14 @@
 //! Random states.
 
+use crate::clone::{clone_pose, has_clones};
+use crate::covariance::NavMatrix;
 use crate::filter::Filter;
 use crate::imu::{Biases, Imu, ImuNoise};
 use crate::preintegration::{Preintegrated, Preintegration};
 use crate::state::State;
+use crate::state::calibration::Calibration;
 use crate::state::landmark::{Kind, Landmark};
 use crate::state::nav::Nav;
-use crate::clone::{clone_pose, has_clones};
-use crate::covariance::NavMatrix;
-use crate::state::calibration::Calibration;
 use lienav_lie::{LieGroup, Se3, So3};
 use nalgebra::{DMatrix, Matrix3, SMatrix, Vector3};
 use rand::SeedableRng;
@@ -63,7 +63,13 @@ impl Normal {
             let z = Vector3::new(4.0, 0.0, 0.0) + self.vector(0.8);
             let position = nav.position + nav.rotation * z;
             let anchor = nav.position + self.vector(0.2);
-            state.landmarks.push(Landmark { id: id as u64, kind: Kind::Point, position, anchor, first: position + self.vector(0.02) });
+            state.landmarks.push(Landmark {
+                id: id as u64,
+                kind: Kind::Point,
+                position,
+                anchor,
+                first: position + self.vector(0.02),
+            });
             let by_nav = SMatrix::from_fn(|_, _| 0.1 * self.one());
             let root = Matrix3::from_fn(|_, _| 0.02 * self.one());
             state.covariance.append(&by_nav, &(root * root.transpose()));

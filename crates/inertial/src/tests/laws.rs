@@ -19,13 +19,7 @@ use lienav_lie::{LieGroup, Se3, So3};
 use nalgebra::{Matrix3, Vector3};
 
 /// Runs a filter over the frames of a run; `each` sees the state after each.
-fn filter_run(
-    scenario: &Scenario,
-    run: &Run,
-    mut state: State,
-    filter: Filter,
-    mut each: impl FnMut(&State),
-) -> State {
+fn filter_run(scenario: &Scenario, run: &Run, mut state: State, filter: Filter, mut each: impl FnMut(&State)) -> State {
     state.gravity = scenario.gravity;
     let mut step = Step::new(filter);
     let mut integrator = Integrator::new(state.nav.biases, scenario.noise, Interpolation::Cubic);
@@ -107,7 +101,8 @@ fn standing_still_landmarks_tell_nothing_of_heading_and_position() {
         let truth = nav;
         let sigma = nalgebra::SVector::<f64, 15>::from_fn(|i, _| [0.2, 0.1, 0.3, 0.01, 0.1][i / 3]);
         let mut state = State::new(nav, &NavMatrix::from_diagonal(&sigma.component_mul(&sigma)), 4, &filter);
-        let places: Vec<_> = (0..3).map(|_| nav.position + nav.rotation * (Vector3::x() * 4.0 + normal.vector(1.0))).collect();
+        let places: Vec<_> =
+            (0..3).map(|_| nav.position + nav.rotation * (Vector3::x() * 4.0 + normal.vector(1.0))).collect();
         let before = unseen_variances(&state, &filter);
         let mut step = Step::new(filter);
         for _ in 0..100_000 {
@@ -231,7 +226,8 @@ fn the_default_filter_is_consistent() {
         let mut frames = run.frames.iter();
         filter_run(&scenario, &run, state, filter, |state| {
             let truth = frames.next().unwrap().truth;
-            let (position, turn) = (truth.position - state.nav.position, (truth.rotation * state.nav.rotation.inverse()).log());
+            let (position, turn) =
+                (truth.position - state.nav.position, (truth.rotation * state.nav.rotation.inverse()).log());
             let error = nalgebra::Vector6::new(position.x, position.y, position.z, turn.x, turn.y, turn.z);
             let factor = state.pose_covariance(&filter).cholesky().unwrap();
             sum[0] += error.dot(&factor.solve(&error));

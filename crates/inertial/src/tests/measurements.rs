@@ -27,7 +27,10 @@ pub fn of_points(normal: &mut Normal, mount: Mount, target: Target) -> Vec<(&'st
     let covariance = Matrix4::identity();
     let direction = (Vector3::z() + normal.vector(0.1)).normalize();
     vec![
-        ("position", Box::new(LandmarkPosition { target, mount, position: normal.vector(1.0), covariance: Matrix3::identity() })),
+        (
+            "position",
+            Box::new(LandmarkPosition { target, mount, position: normal.vector(1.0), covariance: Matrix3::identity() }),
+        ),
         ("pixel", Box::new(Pixel { target, mount, camera: CAMERA, pixel: Vector2::new(300.0, 200.0), sigma: 1.0 })),
         ("bearing", Box::new(Bearing { target, mount, direction, sigma: 0.01 })),
         ("range", Box::new(Range { target, mount, range_m: 3.0, sigma_m: 0.1 })),
@@ -51,10 +54,21 @@ pub fn of_nav(normal: &mut Normal, state: &State) -> Vec<(&'static str, Box<dyn 
     let one = Matrix3::identity();
     vec![
         ("velocity", Box::new(BodyVelocity { mount, velocity: normal.vector(1.0), covariance: one })),
-        ("absolute position", Box::new(AbsolutePosition { lever: normal.vector(0.5), position: normal.vector(1.0), covariance: one })),
+        (
+            "absolute position",
+            Box::new(AbsolutePosition { lever: normal.vector(0.5), position: normal.vector(1.0), covariance: one }),
+        ),
         ("absolute pose", Box::new(AbsolutePose { mount, pose, covariance: Matrix6::identity() })),
         ("rest", Box::new(Rest { velocity_sigma: 0.01, mean_rate: normal.vector(0.1), rate_sigma: 0.01 })),
-        ("planar", Box::new(Planar { height_m: 0.1, height_sigma_m: 0.01, up: normal.vector(1.0).normalize(), tilt_sigma: 0.01 })),
+        (
+            "planar",
+            Box::new(Planar {
+                height_m: 0.1,
+                height_sigma_m: 0.01,
+                up: normal.vector(1.0).normalize(),
+                tilt_sigma: 0.01,
+            }),
+        ),
     ]
 }
 
@@ -82,9 +96,11 @@ fn derivatives_are_those_of_finite_differences() {
             let fixed = Mount::Fixed(Se3::new(looks_along_x() * So3::exp(&normal.vector(0.1)), normal.vector(0.2)));
             let known = state.nav.position + state.nav.rotation * Vector3::new(3.0, 0.2, -0.1);
             let mut all = of_nav(&mut normal, &state);
-            for (mount, target) in
-                [(fixed, Target::Landmark(1)), (Mount::Calibrated, Target::Landmark(1)), (Mount::Calibrated, Target::Known(known))]
-            {
+            for (mount, target) in [
+                (fixed, Target::Landmark(1)),
+                (Mount::Calibrated, Target::Landmark(1)),
+                (Mount::Calibrated, Target::Known(known)),
+            ] {
                 all.extend(of_points(&mut normal, mount, target));
             }
             for (kind, measurement) in &all {
@@ -205,10 +221,16 @@ fn what_cannot_be_seen_is_no_measurement() {
     let filter = crate::filter::Filter::DEFAULT;
     let state = normal.state(1, &filter);
     let backwards = Mount::Fixed(Se3::new(So3::exp(&(Vector3::z() * 3.0)) * looks_along_x(), Vector3::zeros()));
-    let pixel = Pixel { target: Target::Landmark(0), mount: backwards, camera: CAMERA, pixel: Vector2::zeros(), sigma: 1.0 };
+    let pixel =
+        Pixel { target: Target::Landmark(0), mount: backwards, camera: CAMERA, pixel: Vector2::zeros(), sigma: 1.0 };
     assert!(linearize(&state, &pixel, &filter).is_none());
     let unknown = Pixel { target: Target::Landmark(7), ..pixel };
     assert!(linearize(&state, &unknown, &filter).is_none());
-    let at_antenna = Range { target: Target::Known(state.nav.position), mount: Mount::Fixed(Se3::identity()), range_m: 1.0, sigma_m: 0.1 };
+    let at_antenna = Range {
+        target: Target::Known(state.nav.position),
+        mount: Mount::Fixed(Se3::identity()),
+        range_m: 1.0,
+        sigma_m: 0.1,
+    };
     assert!(linearize(&state, &at_antenna, &filter).is_none());
 }

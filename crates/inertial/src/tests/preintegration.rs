@@ -80,7 +80,8 @@ fn the_order_of_convergence_is_four() {
     // of order four, coning and sculling included.
     let line = |t: f64| Imu::new(Vector3::new(2.0 * t, 1.0 - t, 3.0 * t), Vector3::new(5.0 - 9.0 * t, 2.0 * t, 9.8));
     let fine = integrate(8000, Interpolation::Linear, line).increment;
-    let errors = [20, 40, 80].map(|rate| difference(&fine, &integrate(rate, Interpolation::Linear, line).increment).norm());
+    let errors =
+        [20, 40, 80].map(|rate| difference(&fine, &integrate(rate, Interpolation::Linear, line).increment).norm());
     assert!((errors[0] / errors[2]).log2() / 2.0 > 3.9, "{errors:?}");
 }
 
@@ -101,7 +102,11 @@ fn bias_jacobians_are_those_of_finite_differences() {
     for k in 0..6 {
         let [plus, minus] = [step, -step].map(|by| {
             let mut biases = at;
-            if k < 3 { biases.gyro[k] += by } else { biases.accelerometer[k - 3] += by }
+            if k < 3 {
+                biases.gyro[k] += by
+            } else {
+                biases.accelerometer[k - 3] += by
+            }
             let run = run(biases);
             let predicted = middle.at(&biases);
             assert!(difference(&predicted, &run.increment).norm() < 1e-9);

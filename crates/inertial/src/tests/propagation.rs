@@ -55,7 +55,8 @@ fn left_errors_of_any_size_propagate_linearly() {
     let transition = transition_matrix(&state, &increment, &filter);
     let mut after = state.clone();
     propagate(&mut after, &increment, &filter);
-    let delta = DVector::from_fn(state.covariance.dim(), |k, _| if (9..15).contains(&k) { 0.0 } else { 0.7 * normal.one() });
+    let delta =
+        DVector::from_fn(state.covariance.dim(), |k, _| if (9..15).contains(&k) { 0.0 } else { 0.7 * normal.one() });
     let mut truth = state.clone();
     truth.boxplus(delta.as_slice(), &filter, &mut Vec::new());
     let nav = truth.nav.moved(&increment.increment, truth.gravity);
@@ -82,10 +83,16 @@ fn covariances_are_those_of_the_full_matrices() {
             let [plus, minus] = [h, -h].map(|by| {
                 let mut zeta = SVector::<f64, 9>::zeros();
                 let mut nav = state.nav;
-                if k < 9 { zeta[k] = by }
+                if k < 9 {
+                    zeta[k] = by
+                }
                 nav = nav.moved(&moved(&increment.increment, &zeta), state.gravity);
-                if (9..12).contains(&k) { nav.biases.gyro[k - 9] += by }
-                if k >= 12 { nav.biases.accelerometer[k - 12] += by }
+                if (9..12).contains(&k) {
+                    nav.biases.gyro[k - 9] += by
+                }
+                if k >= 12 {
+                    nav.biases.accelerometer[k - 12] += by
+                }
                 DVector::from(after.boxminus(&nav, &places(&state), &filter).unwrap())
             });
             by_noise.set_column(k, &((plus - minus) / (2.0 * h)));
@@ -113,7 +120,9 @@ fn the_covariance_solves_the_riccati_equation() {
         let r = nav.rotation.matrix();
         let (mut a, mut g) = (DMatrix::<f64>::zeros(n, n), DMatrix::<f64>::zeros(n, 12));
         let fall = hat(&Vector3::new(0.0, 0.0, -gravity));
-        let mut put = |row: usize, column: usize, block: nalgebra::Matrix3<f64>| a.view_mut((row, column), (3, 3)).copy_from(&block);
+        let mut put = |row: usize, column: usize, block: nalgebra::Matrix3<f64>| {
+            a.view_mut((row, column), (3, 3)).copy_from(&block)
+        };
         let mut of_gyro = vec![(0, -*r), (3, -hat(&nav.velocity) * r), (6, -hat(&nav.position) * r)];
         put(3, 0, fall);
         put(6, 3, nalgebra::Matrix3::identity());
