@@ -114,6 +114,15 @@ impl Delayed {
         }
     }
 
+    /// Room for so many tracks.
+    pub fn reserve(&mut self, tracks: usize) {
+        self.tracks.reserve(tracks);
+        self.clones.reserve(2 * VIEWS);
+        self.sparse.reserve(ROWS * 6 * VIEWS);
+        self.ends.reserve(ROWS + 1);
+        self.residual.reserve(ROWS);
+    }
+
     /// How many landmarks wait.
     pub fn waiting(&self) -> usize {
         self.tracks.len()

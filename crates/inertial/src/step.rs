@@ -1,6 +1,7 @@
 //! The step of the filter: `predict` once a frame, `correct` for what was measured in it.
 
 use crate::chi_square::Bounds;
+use crate::covariance::NAV;
 use crate::delayed::{Delay, Delayed};
 use crate::filter::{Filter, Linearization};
 use crate::linearize::{at, linearize};
@@ -58,6 +59,18 @@ impl Step {
             accepted: Vec::new(),
             initial: Vec::new(),
         }
+    }
+
+    /// The same with room for so many landmarks, pose clones counted as two, and measurements of so many numbers in a
+    /// frame. Up to there it allocates nothing.
+    pub fn with_capacity(filter: Filter, landmarks: usize, numbers: usize) -> Self {
+        let mut step = Self::new(filter);
+        step.work.reserve(NAV + 7 + 3 * landmarks, numbers);
+        step.linearized.reserve(numbers);
+        step.accepted.reserve(numbers);
+        step.initial.reserve(numbers);
+        step.delayed.reserve(landmarks);
+        step
     }
 
     /// The state moves to the next frame by what the inertial sensor says of the interval, preintegrated at the biases

@@ -59,6 +59,20 @@ impl Mean {
 pub struct Singular;
 
 impl Workspace {
+    /// Room for states of so many rows and updates of so many numbers.
+    pub fn reserve(&mut self, rows: usize, numbers: usize) {
+        self.w.reserve(rows * numbers);
+        self.s.reserve(numbers * numbers);
+        self.y.reserve(numbers);
+        self.h.reserve(rows.min(64) * numbers);
+        self.rows.reserve(numbers + 1);
+        self.delta.reserve(3 * rows);
+        self.blocks.reserve(rows / 3);
+        self.mean.landmarks.reserve(rows / 3);
+        self.again.reserve(numbers);
+        self.single.reserve(1);
+    }
+
     /// Squared Mahalanobis distance of the residual of one measurement; `None` where S is not positive definite.
     pub fn distance(&mut self, state: &State, one: &Linearized) -> Option<f64> {
         self.gather(state, std::slice::from_ref(one));
