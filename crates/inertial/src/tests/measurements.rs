@@ -234,3 +234,70 @@ fn what_cannot_be_seen_is_no_measurement() {
     };
     assert!(linearize(&state, &at_antenna, &filter).is_none());
 }
+
+/// A camera that is a little off and late is found, in a motion that shows it.
+#[test]
+fn extrinsics_and_clock_are_found() {
+    use super::simulator::{Scenario, simulate};
+    use crate::preintegration::integrator::Integrator;
+    use crate::preintegration::samples::Interpolation;
+    use crate::state::calibration::Calibration;
+    let scenario =
+        Scenario { duration_s: 20.0, points: 40, start: [0.002, 0.01, 0.001, 0.003, 0.03], ..Scenario::new("hand") };
+    let filter = crate::filter::Filter::GROUP;
+    let (mut nees, runs) = (0.0, 6);
+    for seed in 0..runs {
+        let run = simulate(&scenario, 60 + seed);
+        let mut normal = Normal::new(70 + seed);
+        let truth = Calibration { sensor: scenario.mount, ..Calibration::default() };
+        let (turn, shift, late) = (0.01, 0.02, 0.002);
+        let calibration = Calibration {
+            sensor: Se3::new(
+                So3::exp(&normal.vector(turn)) * scenario.mount.rotation,
+                scenario.mount.translation + normal.vector(shift),
+            ),
+            time_offset_s: 0.0,
+            extrinsics_sigma: Some((turn, shift)),
+            time_offset_sigma_s: Some(late),
+        };
+        let offset = late * normal.one();
+        let truth = Calibration { time_offset_s: offset, ..truth };
+        let mut state = State::with_calibration(run.start, &scenario.start_covariance(), calibration, 40, &filter);
+        let mut step = crate::step::Step::new(filter);
+        let mut integrator = Integrator::new(state.nav.biases, scenario.noise, Interpolation::Cubic);
+        let mut frames = run.frames.iter().peekable();
+        for sample in &run.samples {
+            integrator.push(*sample).unwrap();
+            while let Some(frame) = frames.next_if(|frame| frame.stamp <= sample.stamp) {
+                step.predict(&mut state, &integrator.take(frame.stamp).unwrap());
+                // What is stamped t was measured at t + t_d: here by the motion itself, of points that are known.
+                let at = frame.stamp.secs() + offset - state.calibration.time_offset_s;
+                let (body, _) = scenario.motion.at(at, scenario.gravity);
+                let pixels: Vec<Pixel> = frame
+                    .seen
+                    .iter()
+                    .filter_map(|(id, ..)| {
+                        let place = run.points[*id as usize];
+                        let x = scenario.mount.rotation.rotate_back(&(body.seen(&place) - scenario.mount.translation));
+                        let (pixel, _) = scenario.camera.project(&x)?;
+                        let pixel = pixel + Vector2::new(normal.one(), normal.one());
+                        let target = Target::Known(place);
+                        Some(Pixel { target, mount: Mount::Calibrated, camera: scenario.camera, pixel, sigma: 1.0 })
+                    })
+                    .collect();
+                let all: Vec<&dyn Measurement> = pixels.iter().map(|one| one as &dyn Measurement).collect();
+                step.correct(&mut state, &all).unwrap();
+                integrator.set_biases(state.nav.biases);
+            }
+        }
+        let mut error = [0.0; 7];
+        state.calibration.difference(&truth, &mut error);
+        let e = nalgebra::SVector::<f64, 7>::from(error);
+        let own = state.covariance.block::<7, 7>(15, 15);
+        let known: Vec<f64> = (0..7).map(|k| own[(k, k)].sqrt()).collect();
+        assert!(known[0] < 0.1 * turn && known[3] < 0.2 * shift && known[6] < 0.3 * late, "{known:?}");
+        nees += e.dot(&own.cholesky().unwrap().solve(&e)) / runs as f64;
+    }
+    println!("NEES of the calibration {nees:.2} of 7");
+    assert!((3.5..12.0).contains(&nees), "{nees}");
+}
