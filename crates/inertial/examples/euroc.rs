@@ -140,6 +140,7 @@ fn main() {
     let (frames_between, range_sigma) = settings.pair("delay", (2.0, 0.1));
     let gate = settings.number("view_gate", 0.99);
     step.delayed = Delayed::new(Delay { frames: frames_between as u32, range_sigma, gate });
+    step.wander = settings.number("wander", 0.0) / FOCAL;
     let sigma = settings.number("sigma", 2.0);
     let still_pixels = settings.number("still", 1.0);
     let camera = Pinhole { focal: Vector2::repeat(FOCAL), centre: Vector2::zeros() };
@@ -153,8 +154,9 @@ fn main() {
     let forward = start.rotation * Vector3::z();
     let mut prior = Prior {
         position: start.position,
-        position_sigma: 1e-3,
-        heading: (0.0, 1e-3),
+        // The start has the errors of the truth.
+        position_sigma: settings.number("start_m", 0.005),
+        heading: (0.0, settings.number("start_deg", 0.23).to_radians()),
         velocity_sigma: 0.02,
         rate_sigma: settings.number("rate_sigma", 0.003),
         accelerometer_bias_sigma: settings.number("bias_sigma", 0.1),

@@ -20,9 +20,9 @@ use lienav_inertial::preintegration::integrator::Integrator;
 use lienav_inertial::preintegration::samples::Interpolation;
 use lienav_inertial::state::State;
 use lienav_inertial::state::nav::Nav;
-use lienav_inertial::step::Step;
+use lienav_inertial::step::{Step, append_mapped};
 use lienav_lie::{LieGroup, Se3, So3};
-use nalgebra::{Matrix4, SVector, Vector2, Vector3, Vector4};
+use nalgebra::{Matrix3, Matrix4, SVector, Vector2, Vector3, Vector4};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Instant;
@@ -126,6 +126,10 @@ fn main() {
     let covariance = NavMatrix::from_diagonal(&SVector::from_fn(|i, _| f64::powi(sigma[i / 3], 2)));
     let mut state = State::new(start, &covariance, 60, &filter);
     state.gravity = number("gravity", 9.81);
+    if is_known {
+        let covariance = Matrix3::identity() * number("map_sigma", 0.05).powi(2);
+        map.iter().for_each(|(id, place)| append_mapped(&mut state, *id, *place, &covariance, &filter));
+    }
     let mut step = Step::new(filter);
     let mut integrator = Integrator::new(state.nav.biases, noise, Interpolation::Linear);
     let pixel = number("sigma", 0.7);
@@ -157,7 +161,10 @@ fn main() {
                     .1
                     .iter()
                     .filter_map(|(id, pixels)| {
-                        let target = if is_known { Target::Known(*map.get(id)?) } else { Target::Landmark(*id) };
+                        let target = Target::Landmark(*id);
+                        if is_known && !map.contains_key(id) {
+                            return None;
+                        }
                         // Errors of both cameras have a part in common, of the map and of the detector.
                         let mut covariance = Matrix4::from_diagonal_element(pixel * pixel + common * common);
                         for (i, j) in [(0, 2), (2, 0), (1, 3), (3, 1)] {

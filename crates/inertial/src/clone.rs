@@ -33,7 +33,7 @@ pub fn clone_pose(state: &mut State, id: u64) {
     let position = state.nav.position;
     for kind in [Kind::ClonePlace, Kind::CloneRotation(state.nav.rotation)] {
         state.covariance.append(&SMatrix::zeros(), &Matrix3::zeros());
-        state.landmarks.push(Landmark { id, kind, position, anchor: position, first: position });
+        state.landmarks.push(Landmark { id, kind, position, anchor: position, first: position, rejected: 0 });
     }
 }
 

@@ -217,7 +217,12 @@ impl Delayed {
         let (id, anchor) = (track.id, here.ray().0);
         self.fill(sights, &place);
         self.triangulate(2 * count);
-        self.append(state, sights, Landmark { id, kind: Kind::Point, position: place, anchor, first: place }, work);
+        self.append(
+            state,
+            sights,
+            Landmark { id, kind: Kind::Point, position: place, anchor, first: place, rejected: 0 },
+            work,
+        );
         self.select(sights, 3..2 * count);
         let gate = chi2_bound(self.residual.len(), self.delay.gate);
         if update_rows(state, (&self.sparse, &self.ends, &self.residual), gate, filter, work) {

@@ -16,6 +16,8 @@ pub struct Landmark {
     pub anchor: Vector3<f64>,
     /// The first estimate of p_i, where the filters of first estimates linearize.
     pub first: Vector3<f64>,
+    /// How often in a row its measurements failed the gate.
+    pub rejected: u32,
 }
 
 /// What three rows are.

@@ -69,6 +69,7 @@ impl Normal {
                 position,
                 anchor,
                 first: position + self.vector(0.02),
+                rejected: 0,
             });
             let by_nav = SMatrix::from_fn(|_, _| 0.1 * self.one());
             let root = Matrix3::from_fn(|_, _| 0.02 * self.one());

@@ -215,6 +215,35 @@ fn a_landmark_is_where_its_first_measurement_saw_it() {
     }
 }
 
+/// A landmark of a map is as uncertain as the map says, seen from the body as uncertain as the pose is; and what is seen
+/// of it is what would be seen of a known point with that much noise.
+#[test]
+fn a_mapped_landmark_shows_the_pose() {
+    let mut normal = Normal::new(16);
+    for (name, filter) in all_filters() {
+        if filter.linearization != Linearization::Current {
+            continue;
+        }
+        let state = normal.state(0, &filter);
+        let place = state.nav.position + state.nav.rotation * Vector3::new(3.0, 0.3, 0.2);
+        let (mount, camera) = (Mount::Fixed(Se3::new(looks_along_x(), Vector3::zeros())), CAMERA);
+        let known =
+            Pixel { target: Target::Known(place), mount, camera, pixel: Vector2::new(300.0, 200.0), sigma: 1.0 };
+        let mapped = Pixel { target: Target::Landmark(3), ..known };
+        let mut with = state.clone();
+        crate::step::append_mapped(&mut with, 3, place, &(Matrix3::identity() * 1e-12), &filter);
+        let pair = [(state, known), (with, mapped)].map(|(mut state, pixel)| {
+            let one = linearize(&state, &pixel, &filter).unwrap();
+            let mut work = crate::update::Workspace::default();
+            let distance = work.distance(&state, &one).unwrap();
+            crate::update::update(&mut state, &mut vec![one], &filter, &mut work, |_, _| None).unwrap();
+            (distance, state.nav.position)
+        });
+        assert!((pair[0].0 - pair[1].0).abs() < 1e-6 * pair[0].0, "{name} {pair:?}");
+        assert!((pair[0].1 - pair[1].1).norm() < 1e-7, "{name} {pair:?}");
+    }
+}
+
 #[test]
 fn what_cannot_be_seen_is_no_measurement() {
     let mut normal = Normal::new(15);

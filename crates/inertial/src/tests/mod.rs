@@ -2,6 +2,7 @@
 
 mod clones;
 mod common;
+mod hostile;
 mod laws;
 mod measurements;
 mod preintegration;
