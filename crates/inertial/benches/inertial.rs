@@ -106,6 +106,19 @@ fn frame() {
         black_box(&copy);
     });
     assert_eq!(used, 20);
+    let n = state.covariance.dim();
+    let w = vec![1e-9; 40 * n];
+    time("P - W W^T, 40 numbers", 20, || {
+        let mut copy = state.clone();
+        (0..20).for_each(|_| copy.covariance.subtract_outer(&w));
+        black_box(&copy);
+    });
+    let blocks = vec![Matrix3::identity(); 60];
+    time("transform landmarks", 20, || {
+        let mut copy = state.clone();
+        (0..20).for_each(|_| copy.covariance.transform_landmarks(&blocks));
+        black_box(&copy);
+    });
 }
 
 fn main() {

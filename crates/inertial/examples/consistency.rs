@@ -1,12 +1,14 @@
 //! Errors and consistency of the filters on simulated motions with an inertial sensor and one camera.
 //!
-//! `cargo run --release -p lienav-inertial --example consistency [RUNS]`
+//! `cargo run --release -p lienav-inertial --example consistency [RUNS] [FILTER,…] [GRADE,…]`; grades of the inertial
+//! sensor are phone, drone and tactical.
 //!
 //! NEES is the normalized estimation error squared: 6 is right for the pose, 3 for position and for orientation.
 
 mod simulator;
 
 use lienav_inertial::filter::Filter;
+use lienav_inertial::imu::ImuNoise;
 use lienav_inertial::measurement::Measurement;
 use lienav_inertial::preintegration::integrator::Integrator;
 use lienav_inertial::preintegration::samples::Interpolation;
@@ -72,17 +74,32 @@ fn score(scores: &mut Scores, state: &State, frame: &simulator::Frame, filter: &
     scores.nees[2] += part(&turn, 3);
 }
 
+fn imu_grade(name: &str) -> ImuNoise {
+    let [gyro, accelerometer, gyro_walk, accelerometer_walk] = match name {
+        "phone" => [5e-3, 5e-2, 2e-4, 2e-3],
+        "tactical" => [5e-5, 5e-4, 1e-6, 1e-5],
+        _ => [1e-3, 1e-2, 5e-5, 5e-4],
+    };
+    ImuNoise { gyro, accelerometer, gyro_walk, accelerometer_walk }
+}
+
 fn main() {
-    let runs = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(20_u64);
+    let argument = |k: usize, default: &str| std::env::args().nth(k).unwrap_or_else(|| default.to_owned());
+    let runs: u64 = argument(1, "20").parse().expect("a number of runs");
+    let (filters, grades) = (argument(2, "default,group,reduced,ekf,fe-ekf,oc-ekf"), argument(3, "drone"));
     println!(
-        "| motion | filter | position [m] | orientation [°] | NEES pose | position | orientation | gated [%] | µs a frame |"
+        "| motion | sensor | filter | position [m] | orientation [°] | NEES pose | position | orientation | gated [%] | µs a frame |"
     );
-    println!("|---|---|---|---|---|---|---|---|---|");
-    for motion in ["circle", "hand", "drone", "line"] {
-        let scenario = Scenario::new(motion);
+    println!("|---|---|---|---|---|---|---|---|---|---|");
+    let cases = ["circle", "hand", "drone", "line"]
+        .into_iter()
+        .flat_map(|motion| grades.split(',').map(move |grade| (motion, grade)));
+    for (motion, grade) in cases {
+        let mut scenario = Scenario::new(motion);
+        scenario.noise = imu_grade(grade);
         let all: Vec<Run> = (0..runs).map(|seed| simulate(&scenario, 100 + seed)).collect();
         let in_view: usize = all[0].frames.iter().map(|frame| frame.seen.len()).sum();
-        for (name, filter) in Filter::ALL {
+        for (name, filter) in Filter::ALL.into_iter().filter(|(name, _)| filters.split(',').any(|one| one == *name)) {
             let mut sum = Scores::default();
             for one in &all {
                 let scores = run(&scenario, one, filter);
@@ -96,7 +113,7 @@ fn main() {
             }
             let n = sum.frames;
             println!(
-                "| {motion} ({:.0} in view) | {name} | {:.4} | {:.3} | {:.2} | {:.2} | {:.2} | {:.3} | {:.0} |",
+                "| {motion} ({:.0} in view) | {grade} | {name} | {:.4} | {:.3} | {:.2} | {:.2} | {:.2} | {:.3} | {:.0} |",
                 in_view as f64 / all[0].frames.len() as f64,
                 (sum.position / n).sqrt(),
                 (sum.orientation / n).sqrt().to_degrees(),

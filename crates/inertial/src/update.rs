@@ -75,8 +75,17 @@ impl Workspace {
 
     /// Squared Mahalanobis distance of the residual of one measurement; `None` where S is not positive definite.
     pub fn distance(&mut self, state: &State, one: &Linearized) -> Option<f64> {
-        self.gather(state, std::slice::from_ref(one));
-        self.innovation(state.covariance.dim(), std::slice::from_ref(one));
+        self.begin(state, std::slice::from_ref(one));
+        let m = one.dim;
+        self.s.clear();
+        self.s.resize(m * m, 0.0);
+        for i in 0..m {
+            for j in 0..=i {
+                let [a, b] = [i, j].map(|k| &self.h[self.rows[k]..self.rows[k + 1]]);
+                let along = |p: usize| b.iter().map(|(q, f)| f * state.covariance.get(p, *q)).sum::<f64>();
+                self.s[i * m + j] = a.iter().map(|(p, f)| f * along(*p)).sum::<f64>() + one.noise[(i, j)];
+            }
+        }
         self.factor().ok()?;
         self.residual(std::slice::from_ref(one));
         Some(self.y.iter().map(|y| y * y).sum())
@@ -84,6 +93,12 @@ impl Workspace {
 
     /// Rows of H, and P Hᵀ.
     fn gather(&mut self, state: &State, all: &[Linearized]) {
+        self.begin(state, all);
+        self.multiply(state);
+    }
+
+    /// Rows of H.
+    fn begin(&mut self, state: &State, all: &[Linearized]) {
         self.h.clear();
         self.rows.clear();
         for one in all {
@@ -98,7 +113,6 @@ impl Workspace {
             }
         }
         self.rows.push(self.h.len());
-        self.multiply(state);
     }
 
     /// P Hᵀ.

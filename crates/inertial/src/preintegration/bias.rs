@@ -40,10 +40,11 @@ impl BiasIntegrals {
         let u = exponential.increment.velocity;
         let of_velocity =
             hat(&(u * (h / 3.0) + force * (h * h / 6.0))) + cross(&(force * (h * h * h / 3.0)), &hat(&rate));
-        let of_position = hat(&(u * (h * h / 3.0)));
+        // R [x]× = [R x]× R.
+        let of_position = u * (h * h / 3.0);
         let r = &step.rotation;
         let turned = r * turn;
-        self.position += self.velocity * h + r * of_position + cross(&step.coasting, &turned);
+        self.position += self.velocity * h + cross(&(r * of_position), r) + cross(&step.coasting, &turned);
         self.velocity += r * of_velocity + cross(&step.velocity, &turned);
         self.twice += self.rotation * h + r * exponential.second * (h * h);
         self.rotation += turned;

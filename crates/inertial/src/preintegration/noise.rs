@@ -91,7 +91,7 @@ pub struct WalkIntegrals {
     pending: (u32, f64),
 }
 
-/// The biases change once in so many steps. What this neglects is a part (h/T)² of an effect that is itself small in
+/// The biases change once in so many steps. What this neglects is a part (2h/T)² of an effect that is itself small in
 /// short intervals.
 const STEPS: u32 = 4;
 
