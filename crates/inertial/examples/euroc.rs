@@ -139,7 +139,12 @@ fn main() {
     step.prior = RangePrior { range_m, log_sigma };
     let (frames_between, range_sigma) = settings.pair("delay", (2.0, 0.1));
     let gate = settings.number("view_gate", 0.99);
-    step.delayed = Delayed::new(Delay { frames: frames_between as u32, range_sigma, gate });
+    step.delayed = Delayed::new(Delay {
+        frames: frames_between as u32,
+        range_sigma,
+        gate,
+        spends: settings.number("spend", 1.0) > 0.0,
+    });
     step.wander = settings.number("wander", 0.0) / FOCAL;
     let sigma = settings.number("sigma", 2.0);
     let still_pixels = settings.number("still", 1.0);

@@ -29,13 +29,15 @@ pub struct Delay {
     pub frames: u32,
     /// A landmark enters when its range is known to this part of it, by the noise of its views.
     pub range_sigma: f64,
+    /// Whether views of landmarks whose range does not become known are used for the clones alone.
+    pub spends: bool,
     /// Probability of the χ² gate of its views.
     pub gate: f64,
 }
 
 impl Default for Delay {
     fn default() -> Self {
-        Self { frames: 2, range_sigma: 0.1, gate: 0.99 }
+        Self { frames: 2, range_sigma: 0.1, spends: true, gate: 0.99 }
     }
 }
 
@@ -74,6 +76,11 @@ struct Sight {
 }
 
 impl Sight {
+    /// From the body of now.
+    fn of_now(state: &State, view: View) -> Self {
+        Self { view, clone: None, position: state.nav.position, rotation: *state.nav.rotation.matrix() }
+    }
+
     /// Whitened residual and minus its derivative by the place of the landmark, m⁻¹, of the errors' δz.
     fn see(&self, place: &Vector3<f64>) -> Option<(Vector2<f64>, Matrix2x3<f64>)> {
         const NEAREST_M: f64 = 0.05;
@@ -142,7 +149,7 @@ impl Delayed {
         let (mut initialized, mut waits) = (0, false);
         for measurement in measurements {
             let (Some(id), Some(view)) = (measurement.landmark(), measurement.view()) else { continue };
-            if state.find(id).is_some() || !has_clones(filter) {
+            if state.find(id).is_some() || !has_clones(filter) || !is_valid(&view) {
                 continue;
             }
             let track = self.track(id);
@@ -152,6 +159,9 @@ impl Delayed {
                 initialized += 1;
             } else if is_kept {
                 waits = true;
+                if self.delay.spends && self.tracks[track].count + 1 == VIEWS {
+                    self.spend(state, track, filter, work);
+                }
                 let (track, clone) = (&mut self.tracks[track], self.frame);
                 if track.count + 1 == VIEWS {
                     track.views.rotate_left(1);
@@ -163,6 +173,13 @@ impl Delayed {
         }
         // A track that ended does not come back.
         let frame = self.frame;
+        if self.delay.spends {
+            for track in 0..self.tracks.len() {
+                if self.tracks[track].frame != frame {
+                    self.spend(state, track, filter, work);
+                }
+            }
+        }
         self.tracks.retain(|track| track.frame == frame);
         if waits {
             clone_pose(state, self.frame);
@@ -202,27 +219,17 @@ impl Delayed {
         filter: &Filter,
         work: &mut Workspace,
     ) -> bool {
-        let track = &self.tracks[track];
-        let here =
-            Sight { view: now, clone: None, position: state.nav.position, rotation: *state.nav.rotation.matrix() };
-        let (mut sights, mut count) = ([here; VIEWS], 1);
-        for (id, view) in &track.views[..track.count] {
-            let Some(clone) = find_clone(state, *id) else { continue };
-            let rotation = *clone.rotation.matrix();
-            sights[count] = Sight { view: *view, clone: Some(clone), position: clone.position, rotation };
-            count += 1;
-        }
+        let here = Sight::of_now(state, now);
+        let (sights, count) = self.sights(state, track, Some(here));
         let sights = &sights[..count];
         let Some(place) = meet(sights).filter(|place| self.is_ripe(sights, place)) else { return false };
-        let (id, anchor) = (track.id, here.ray().0);
+        let (id, anchor) = (self.tracks[track].id, here.ray().0);
         self.fill(sights, &place);
         self.triangulate(2 * count);
-        self.append(
-            state,
-            sights,
-            Landmark { id, kind: Kind::Point, position: place, anchor, first: place, rejected: 0 },
-            work,
-        );
+        let landmark = Landmark { id, kind: Kind::Point, position: place, anchor, first: place, rejected: 0 };
+        if !self.append(state, sights, landmark, work) {
+            return false;
+        }
         self.select(sights, 3..2 * count);
         let gate = chi2_bound(self.residual.len(), self.delay.gate);
         if update_rows(state, (&self.sparse, &self.ends, &self.residual), gate, filter, work) {
@@ -230,6 +237,45 @@ impl Delayed {
         }
         state.remove(state.landmarks.len() - 1);
         false
+    }
+
+    /// Views of a track whose range does not become known: without the landmark they still show how the clones are to
+    /// each other, above all how they are turned. Each view is used once.
+    fn spend(&mut self, state: &mut State, track: usize, filter: &Filter, work: &mut Workspace) {
+        /// Taken where views do not meet: what is far away moves little.
+        const FAR_M: f64 = 10.0;
+        /// Fewer views say too little.
+        const LEAST: usize = 4;
+        let (sights, count) = self.sights(state, track, None);
+        self.tracks[track].count = 0;
+        if count < LEAST {
+            return;
+        }
+        let sights = &sights[..count];
+        let (centre, direction) = sights[count - 1].ray();
+        let place = meet(sights).unwrap_or(centre + direction * FAR_M);
+        if sights.iter().any(|sight| sight.see(&place).is_none()) {
+            return;
+        }
+        self.fill(sights, &place);
+        self.triangulate(2 * count);
+        self.select(sights, 3..2 * count);
+        let gate = chi2_bound(self.residual.len(), self.delay.gate);
+        update_rows(state, (&self.sparse, &self.ends, &self.residual), gate, filter, work);
+    }
+
+    /// The views of a track that were taken from clones, after the one of now.
+    fn sights(&self, state: &State, track: usize, now: Option<Sight>) -> ([Sight; VIEWS], usize) {
+        let track = &self.tracks[track];
+        let none = now.unwrap_or(Sight::of_now(state, track.views[0].1));
+        let (mut sights, mut count) = ([none; VIEWS], usize::from(now.is_some()));
+        for (id, view) in &track.views[..track.count] {
+            let Some(clone) = find_clone(state, *id) else { continue };
+            let rotation = *clone.rotation.matrix();
+            sights[count] = Sight { view: *view, clone: Some(clone), position: clone.position, rotation };
+            count += 1;
+        }
+        (sights, count)
     }
 
     fn is_ripe(&self, sights: &[Sight], place: &Vector3<f64>) -> bool {
@@ -305,13 +351,25 @@ impl Delayed {
     }
 
     /// e = R⁻¹(r − H_x x − n) with the first three rows.
-    fn append(&mut self, state: &mut State, sights: &[Sight], landmark: Landmark, work: &mut Workspace) {
+    fn append(&mut self, state: &mut State, sights: &[Sight], landmark: Landmark, work: &mut Workspace) -> bool {
         let upper = Matrix3::from_fn(|i, j| if j >= i { self.rows[i][j] } else { 0.0 });
-        let Some(inverse) = upper.try_inverse() else { return };
+        let Some(inverse) = upper.try_inverse() else { return false };
         self.select(sights, 0..3);
         work.append(state, (&self.sparse, &self.ends), &-inverse, &(inverse * inverse.transpose()));
         state.landmarks.push(landmark);
+        true
     }
+}
+
+/// Whether a view has finite numbers, a noise that sensors have, and a camera that is a pose.
+fn is_valid(view: &View) -> bool {
+    const SIGMA: std::ops::Range<f64> = 1e-7..10.0;
+    const FARTHEST: f64 = 100.0;
+    const ORTHOGONAL: f64 = 1e-6;
+    view.normalized.iter().all(|x| x.abs() < FARTHEST)
+        && view.sigma.iter().all(|sigma| SIGMA.contains(sigma))
+        && view.camera.translation.iter().all(|x| x.abs() < FARTHEST)
+        && view.camera.rotation.orthogonality_error() < ORTHOGONAL
 }
 
 /// Σ HᵀH and Σ Hᵀr over all views; `None` where one does not see the place.

@@ -165,7 +165,9 @@ impl Step {
         let new = new.filter(|one| !waits || one.view().is_none());
         self.initial.extend(new.filter_map(|one| one.initialize(&here, prior)));
         for initial in &self.initial {
-            let is_valid = initial.place.iter().all(|x| x.is_finite()) && initial.covariance.cholesky().is_some();
+            let is_near = (initial.place - state.nav.position).norm() < FARTHEST_M;
+            let covariance = &initial.covariance;
+            let is_valid = is_near && covariance.trace() < FARTHEST_M * FARTHEST_M && covariance.cholesky().is_some();
             if is_valid && state.find(initial.id).is_none() {
                 append(state, initial, &self.filter);
                 corrected.initialized += 1;
@@ -173,6 +175,9 @@ impl Step {
         }
     }
 }
+
+/// Landmarks farther away than this are none, m.
+const FARTHEST_M: f64 = 1e5;
 
 /// Whether a measurement has finite numbers and positive variances.
 fn is_valid(one: &Linearized) -> bool {
