@@ -1,6 +1,8 @@
-//! What preintegration costs a sample, and a frame of the filter.
+//! What preintegration costs a sample, and a frame of the filter; how exact its increments and covariances are.
 //!
 //! `cargo bench -p lienav-inertial`
+
+mod increments;
 
 use lienav_base::stamp::Stamp;
 use lienav_inertial::covariance::NavMatrix;
@@ -124,4 +126,5 @@ fn frame() {
 fn main() {
     preintegration();
     frame();
+    increments::report();
 }

@@ -1,13 +1,11 @@
 //! Tags on walls in a pair of cameras, and an inertial sensor in a hand: a sequence of STAR-loc.
 //!
-//! `cargo run --release -p lienav-inertial --example starloc -- FOLDER [map=truth] [filter=default] [sigma=1] …`
+//! `cargo run --release -p lienav-inertial --example recordings -- starloc FOLDER [map=truth] [filter=default] [sigma=1] …`
 //!
 //! FOLDER has `imu.csv.gz`, `tags.csv`, `truth.csv.gz`, `landmarks_fixed.csv` or `landmarks.csv`, and `calib.json`. The
 //! start is that of the truth; estimates are compared at their own instants, at the frames with tags and at 5 Hz between.
 
-mod comparison;
-
-use comparison::{Comparison, Estimate, levelling, rotation, table};
+use crate::comparison::{Comparison, Estimate, levelling, rotation, table};
 use lienav_base::stamp::Stamp;
 use lienav_inertial::covariance::NavMatrix;
 use lienav_inertial::filter::Filter;
@@ -49,8 +47,8 @@ fn vector(n: &[f64]) -> Vector3<f64> {
     Vector3::new(n[0], n[1], n[2])
 }
 
-fn main() {
-    let mut arguments = std::env::args().skip(1);
+/// Runs the filter on a folder, with settings as name=value.
+pub fn run(mut arguments: impl Iterator<Item = String>) {
     let folder = arguments.next().unwrap_or_else(|| "../shared/data3d/starloc/eight_s2".to_owned());
     let folder = Path::new(&folder);
     let split = |text: String| text.split_once('=').map(|(name, value)| (name.to_owned(), value.to_owned()));
@@ -77,7 +75,7 @@ fn main() {
             value: Imu::new(vector(&row.numbers[1..]), vector(&row.numbers[4..])),
         })
         .collect();
-    let pose = |row: &comparison::Row| {
+    let pose = |row: &crate::comparison::Row| {
         let n = &row.numbers;
         let rig = Se3::new(level, Vector3::zeros()) * Se3::new(rotation(&n[4..8]), vector(&n[1..]));
         let imu = rig * imu_on_rig;

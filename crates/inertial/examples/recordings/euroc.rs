@@ -1,13 +1,11 @@
 //! Tracks of one camera and an inertial sensor of a drone: the first 30 s of EuRoC V1_01.
 //!
-//! `cargo run --release -p lienav-inertial --example euroc -- FOLDER [sigma=2] [filter=default] [prior=3,0.7] …`
+//! `cargo run --release -p lienav-inertial --example recordings -- euroc FOLDER [sigma=2] [filter=default] [prior=3,0.7] …`
 //!
 //! FOLDER has `imu.csv.gz`, `tracks.csv.gz` and `truth.csv`. Positions are compared after a turn about the vertical and
 //! a shift, and as they are; every estimate is taken at its own instant.
 
-mod comparison;
-
-use comparison::{Comparison, Estimate, levelling, rotation, table};
+use crate::comparison::{Comparison, Estimate, levelling, rotation, table};
 use lienav_base::stamp::Stamp;
 use lienav_inertial::chart::{Centre, Chart};
 use lienav_inertial::delayed::{Delay, Delayed};
@@ -85,7 +83,7 @@ fn tracks(folder: &Path) -> Tracks {
 
 fn samples(folder: &Path) -> Vec<ImuSample> {
     let vector = |n: &[f64]| Vector3::new(n[0], n[1], n[2]);
-    let sample = |row: comparison::Row| ImuSample {
+    let sample = |row: crate::comparison::Row| ImuSample {
         stamp: row.stamp,
         value: Imu::new(vector(&row.numbers[1..]), vector(&row.numbers[4..])),
     };
@@ -95,7 +93,7 @@ fn samples(folder: &Path) -> Vec<ImuSample> {
 /// Poses of the truth, levelled.
 fn truth(folder: &Path) -> Vec<(Stamp, Nav)> {
     let level = levelling(&Vector3::from(GRAVITY_OF_TRUTH));
-    let pose = |row: comparison::Row| {
+    let pose = |row: crate::comparison::Row| {
         let n = &row.numbers;
         let nav = Nav {
             rotation: level * rotation(&n[4..8]),
@@ -119,8 +117,8 @@ fn is_still(frames: &Tracks, k: usize, pixels: f64) -> bool {
     !moved.is_empty() && moved[moved.len() / 2] < pixels
 }
 
-fn main() {
-    let mut arguments = std::env::args().skip(1);
+/// Runs the filter on a folder, with settings as name=value.
+pub fn run(mut arguments: impl Iterator<Item = String>) {
     let folder = arguments.next().unwrap_or_else(|| "../shared/data3d/euroc_v101_30s".to_owned());
     let folder = Path::new(&folder);
     let split = |text: String| text.split_once('=').map(|(name, value)| (name.to_owned(), value.to_owned()));
