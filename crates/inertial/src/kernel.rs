@@ -1,0 +1,110 @@
+//! The loops that take most of the time of an update, compiled for the vector instructions of the machine that runs
+//! them. No multiplication is fused with an addition and the order of additions is fixed, so that every machine gives
+//! the same bits.
+
+use pulp::{Arch, NullaryFnOnce};
+
+/// A ← A − W Wᵀ for the lower triangle of a matrix, column by column at `stride`; W column by column, `n` rows each.
+pub fn subtract_outer(a: &mut [f64], stride: usize, n: usize, w: &[f64]) {
+    Arch::new().dispatch(SubtractOuter { a, stride, n, w });
+}
+
+/// W ← W L⁻ᵀ for W column by column, `n` rows each, and L lower triangular, row by row.
+pub fn solve_lower(w: &mut [f64], n: usize, l: &[f64]) {
+    Arch::new().dispatch(SolveLower { w, n, l });
+}
+
+struct SubtractOuter<'a> {
+    a: &'a mut [f64],
+    stride: usize,
+    n: usize,
+    w: &'a [f64],
+}
+
+impl NullaryFnOnce for SubtractOuter<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let Self { a, stride, n, w } = self;
+        // Two columns at once, from the row below the first's diagonal on.
+        for j in (0..n).step_by(2) {
+            a[j * stride + j] -= w.chunks_exact(n).map(|column| column[j] * column[j]).sum::<f64>();
+            let below = j + 1;
+            if below == n {
+                break;
+            }
+            let (left, right) = a[j * stride..].split_at_mut(stride);
+            let (p, q) = (&mut left[below..n], &mut right[below..n]);
+            let mut fours = w.chunks_exact(4 * n);
+            for four in &mut fours {
+                let [x, y, z, u] = [0, 1, 2, 3].map(|k| &four[k * n..(k + 1) * n]);
+                let [fx, fy, fz, fu] = [x[j], y[j], z[j], u[j]];
+                let [gx, gy, gz, gu] = [x[below], y[below], z[below], u[below]];
+                let rows = x[below..].iter().zip(&y[below..]).zip(&z[below..]).zip(&u[below..]);
+                for ((p, q), (((x, y), z), u)) in p.iter_mut().zip(q.iter_mut()).zip(rows) {
+                    *p -= (x * fx + y * fy) + (z * fz + u * fu);
+                    *q -= (x * gx + y * gy) + (z * gz + u * gu);
+                }
+            }
+            for single in fours.remainder().chunks_exact(n) {
+                let (f, g) = (single[j], single[below]);
+                for ((p, q), x) in p.iter_mut().zip(q.iter_mut()).zip(&single[below..]) {
+                    *p -= x * f;
+                    *q -= x * g;
+                }
+            }
+        }
+    }
+}
+
+struct SolveLower<'a> {
+    w: &'a mut [f64],
+    n: usize,
+    l: &'a [f64],
+}
+
+impl NullaryFnOnce for SolveLower<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let Self { w, n, l } = self;
+        let m = w.len() / n;
+        for i in 0..m {
+            let (known, rest) = w.split_at_mut(i * n);
+            let column = &mut rest[..n];
+            for (earlier, factor) in known.chunks_exact(n).zip(&l[i * m..i * m + i]) {
+                column.iter_mut().zip(earlier).for_each(|(x, y)| *x -= factor * y);
+            }
+            let scale = 1.0 / l[i * m + i];
+            column.iter_mut().for_each(|x| *x *= scale);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{solve_lower, subtract_outer};
+    use nalgebra::DMatrix;
+
+    #[test]
+    fn they_are_the_products_of_matrices() {
+        for (n, m) in [(1, 1), (2, 3), (7, 4), (8, 9), (15, 6)] {
+            let stride = n + 3;
+            let element = |i: usize, j: usize| (1.3 * i as f64 + 0.7 * j as f64).sin();
+            let (a, w) = (DMatrix::from_fn(n, n, element), DMatrix::from_fn(n, m, |i, j| element(i + 2, 3 * j)));
+            let mut data = vec![0.0; stride * n];
+            (0..n).for_each(|j| (j..n).for_each(|i| data[j * stride + i] = a[(i, j)]));
+            subtract_outer(&mut data, stride, n, w.as_slice());
+            let expected = &a - &w * w.transpose();
+            (0..n).for_each(|j| (j..n).for_each(|i| assert!((data[j * stride + i] - expected[(i, j)]).abs() < 1e-13)));
+
+            let l = DMatrix::from_fn(m, m, |i, j| if i == j { 2.0 + element(i, j) } else { element(i, j) })
+                .lower_triangle();
+            let mut solved = w.clone();
+            solve_lower(solved.as_mut_slice(), n, l.transpose().as_slice());
+            assert!((solved * l.transpose() - w).amax() < 1e-12);
+        }
+    }
+}

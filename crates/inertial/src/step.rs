@@ -1,0 +1,241 @@
+//! The step of the filter: `predict` once a frame, `correct` for what was measured in it.
+
+use crate::chi_square::Bounds;
+use crate::covariance::NAV;
+use crate::delayed::{Delay, Delayed};
+use crate::filter::{Filter, Linearization};
+use crate::linearize::{at, linearize};
+use crate::measurement::{Initial, Linearized, Measurement, RangePrior};
+use crate::preintegration::Preintegrated;
+use crate::propagate::propagate;
+use crate::state::State;
+use crate::state::errors::{Errors, POSITION, ROTATION};
+use crate::state::landmark::{Kind, Landmark};
+use crate::update::{Singular, Workspace, update};
+use lienav_lie::hat;
+use nalgebra::{Matrix3, SMatrix, Vector3};
+
+/// What a step needs besides the state; buffers keep their allocations.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// The filter.
+    pub filter: Filter,
+    /// How far landmarks are where a measurement does not say so.
+    pub prior: RangePrior,
+    /// How much a tracked feature wanders over what it is on, rad/√s: a random walk of the landmark across the line of
+    /// sight. It stands for errors of a track that stay alike from frame to frame; zero for tags and the like.
+    pub wander: f64,
+    bounds: Bounds,
+    work: Workspace,
+    /// Landmarks that are seen in directions alone, and wait for others.
+    pub delayed: Delayed,
+    linearized: Vec<Linearized>,
+    /// Which measurements these are.
+    accepted: Vec<usize>,
+    initial: Vec<Initial>,
+}
+
+/// What a correction did.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Corrected {
+    /// How many measurements were taken in.
+    pub used: usize,
+    /// How many failed the gate.
+    pub gated: usize,
+    /// How many could not be linearized: a point behind the camera, an unknown landmark that could not be initialized.
+    pub unseen: usize,
+    /// How many landmarks were removed, because their measurements fail the gate again and again.
+    pub removed: usize,
+    /// How many landmarks were initialized.
+    pub initialized: usize,
+    /// How many numbers were measured.
+    pub numbers: usize,
+    /// Normalized innovation squared; in the mean it is `numbers`.
+    pub nis: f64,
+}
+
+impl Step {
+    /// A step of this filter.
+    pub fn new(filter: Filter) -> Self {
+        Self {
+            filter,
+            prior: RangePrior::default(),
+            wander: 0.0,
+            bounds: Bounds::new(filter.gate),
+            work: Workspace::default(),
+            delayed: Delayed::new(Delay::default()),
+            linearized: Vec::new(),
+            accepted: Vec::new(),
+            initial: Vec::new(),
+        }
+    }
+
+    /// The same with room for so many landmarks, pose clones counted as two, and measurements of so many numbers in a
+    /// frame. Up to there it allocates nothing.
+    pub fn with_capacity(filter: Filter, landmarks: usize, numbers: usize) -> Self {
+        let mut step = Self::new(filter);
+        step.work.reserve(NAV + 7 + 3 * landmarks, numbers);
+        step.linearized.reserve(numbers);
+        step.accepted.reserve(numbers);
+        step.initial.reserve(numbers);
+        step.delayed.reserve(landmarks);
+        step
+    }
+
+    /// The state moves to the next frame by what the inertial sensor says of the interval, preintegrated at the biases
+    /// of the state.
+    pub fn predict(&self, state: &mut State, increment: &Preintegrated) {
+        propagate(state, increment, &self.filter);
+        if self.wander > 0.0 {
+            wander(state, self.wander * self.wander * increment.increment.duration_s, &self.filter);
+        }
+    }
+
+    /// The state takes in the measurements of one instant. Landmarks that it does not have are initialized.
+    ///
+    /// # Errors
+    /// [`Singular`]: nothing was changed.
+    pub fn correct(&mut self, state: &mut State, measurements: &[&dyn Measurement]) -> Result<Corrected, Singular> {
+        let mut corrected = Corrected::default();
+        self.linearize(state, measurements, &mut corrected);
+        self.gate(state, measurements, &mut corrected);
+        corrected.used = self.linearized.len();
+        corrected.numbers = self.linearized.iter().map(|one| one.dim).sum();
+        let (filter, accepted) = (self.filter, &self.accepted);
+        let again = |k: usize, moved: &State| {
+            let measurement: &dyn Measurement = measurements[accepted[k]];
+            if filter.is_iterated { linearize(moved, measurement, &filter) } else { None }
+        };
+        corrected.nis = update(state, &mut self.linearized, &filter, &mut self.work, again)?;
+        if self.filter.is_delayed {
+            corrected.initialized = self.delayed.take(state, measurements, &self.filter, &mut self.work);
+        }
+        self.initialize(state, measurements, &mut corrected);
+        corrected.removed = remove_rejected(state);
+        Ok(corrected)
+    }
+
+    fn linearize(&mut self, state: &State, measurements: &[&dyn Measurement], corrected: &mut Corrected) {
+        self.linearized.clear();
+        self.accepted.clear();
+        for (k, measurement) in measurements.iter().enumerate() {
+            let is_new = measurement.landmark().is_some_and(|id| state.find(id).is_none());
+            match linearize(state, *measurement, &self.filter) {
+                Some(one) if is_valid(&one) => {
+                    self.linearized.push(one);
+                    self.accepted.push(k);
+                }
+                _ => corrected.unseen += usize::from(!is_new),
+            }
+        }
+    }
+
+    /// Leaves out what is too far from its expectation: χ² of its own degrees of freedom, at the linearization of now or,
+    /// where the prior is too wide for that, at the one where measurement and prior agree best.
+    fn gate(&mut self, state: &mut State, measurements: &[&dyn Measurement], corrected: &mut Corrected) {
+        let Self { filter, bounds, work, linearized, accepted, .. } = self;
+        let (before, mut kept) = (linearized.len(), 0);
+        for k in 0..before {
+            let one = linearized[k];
+            let bound = bounds.of(one.dim);
+            let is_near = |distance: Option<f64>| distance.is_some_and(|d| d <= bound);
+            let again = |moved: &State| linearize(moved, measurements[accepted[k]], filter);
+            let passes = is_near(work.distance(state, &one))
+                || (filter.is_iterated && is_near(work.least_distance(state, &one, filter, again)));
+            if let Some(i) = one.landmark {
+                let rejected = &mut state.landmarks[i].rejected;
+                *rejected = if passes { 0 } else { *rejected + 1 };
+            }
+            if passes {
+                (linearized[kept], accepted[kept]) = (one, accepted[k]);
+                kept += 1;
+            }
+        }
+        linearized.truncate(kept);
+        accepted.truncate(kept);
+        corrected.gated = before - kept;
+    }
+
+    fn initialize(&mut self, state: &mut State, measurements: &[&dyn Measurement], corrected: &mut Corrected) {
+        let here = at(state, &state.nav, false);
+        let prior = &self.prior;
+        self.initial.clear();
+        let waits = self.filter.is_delayed;
+        let new = measurements.iter().filter(|one| one.landmark().is_some_and(|id| here.find(id).is_none()));
+        let new = new.filter(|one| !waits || one.view().is_none());
+        self.initial.extend(new.filter_map(|one| one.initialize(&here, prior)));
+        for initial in &self.initial {
+            let is_near = (initial.place - state.nav.position).norm() < FARTHEST_M;
+            let covariance = &initial.covariance;
+            let is_valid = is_near && covariance.trace() < FARTHEST_M * FARTHEST_M && covariance.cholesky().is_some();
+            if is_valid && state.find(initial.id).is_none() {
+                append(state, initial, &self.filter);
+                corrected.initialized += 1;
+            }
+        }
+    }
+}
+
+/// Landmarks farther away than this are none, m.
+const FARTHEST_M: f64 = 1e5;
+
+/// Whether a measurement has finite numbers and positive variances.
+fn is_valid(one: &Linearized) -> bool {
+    let is_variance = |x: f64| x.is_finite() && x > 0.0;
+    one.residual.iter().all(|x| x.is_finite()) && (0..one.dim).all(|a| is_variance(one.noise[(a, a)]))
+}
+
+/// A new landmark, whose e_i is independent of the navigation state.
+pub fn append(state: &mut State, initial: &Initial, filter: &Filter) {
+    let (a, c) = at_unobservable(state, &initial.place, filter);
+    state.covariance.append(&c, &(a * initial.covariance * a.transpose()));
+    push(state, initial.id, initial.place, initial.sensor);
+}
+
+/// A landmark of a map: its place in the world, m, is known with this covariance, m², whatever the pose. In left errors
+/// e_i = −ξ_p + [p_i]× ξ_R + n.
+pub fn append_mapped(state: &mut State, id: u64, place: Vector3<f64>, covariance: &Matrix3<f64>, filter: &Filter) {
+    let (a, c) = at_unobservable(state, &place, filter);
+    let mut by_nav = SMatrix::<f64, 3, NAV>::zeros();
+    by_nav.fixed_view_mut::<3, 3>(0, ROTATION).copy_from(&hat(&place));
+    by_nav.fixed_view_mut::<3, 3>(0, POSITION).fill_diagonal(-1.0);
+    let by_nav = a * by_nav * filter.errors.from_left_inverse(&state.nav) + c;
+    state.covariance.append(&by_nav, &(a * covariance * a.transpose()));
+    push(state, id, place, state.nav.position);
+}
+
+/// The coordinates of a new landmark's error. Where a filter keeps its unobservable directions at predictions, the
+/// landmark must agree with them.
+fn at_unobservable(state: &State, place: &Vector3<f64>, filter: &Filter) -> (Matrix3<f64>, SMatrix<f64, 3, NAV>) {
+    let nav = if filter.linearization == Linearization::Current { state.nav } else { state.predicted };
+    filter.errors.landmark_from_left(&nav, place)
+}
+
+fn push(state: &mut State, id: u64, place: Vector3<f64>, anchor: Vector3<f64>) {
+    state.landmarks.push(Landmark { id, kind: Kind::Point, position: place, anchor, first: place, rejected: 0 });
+}
+
+/// A landmark whose measurements fail the gate so often in a row is none, or is not where the filter has it.
+const MOST_REJECTED: u32 = 5;
+
+fn remove_rejected(state: &mut State) -> usize {
+    let before = state.landmarks.len();
+    for i in (0..before).rev() {
+        if state.landmarks[i].rejected >= MOST_REJECTED {
+            state.remove(i);
+        }
+    }
+    before - state.landmarks.len()
+}
+
+/// Adds to the covariance of each landmark that of a small rotation about the body, rad², but for its own axis.
+fn wander(state: &mut State, variance: f64, filter: &Filter) {
+    for i in (0..state.landmarks.len()).filter(|i| state.landmarks[*i].is_point()) {
+        let r = state.landmarks[i].position - state.nav.position;
+        let r = if filter.errors == Errors::Reduced { state.nav.rotation.rotate_back(&r) } else { r };
+        let across = Matrix3::from_diagonal_element(r.norm_squared()) - r * r.transpose();
+        let row = state.covariance.row_of(i);
+        let sum = state.covariance.block::<3, 3>(row, row) + across * variance;
+        state.covariance.set(row, row, &sum);
+    }
+}

@@ -1,0 +1,13 @@
+//! Tests, by subject.
+
+mod clones;
+mod common;
+mod hostile;
+mod laws;
+mod measurements;
+mod preintegration;
+mod propagation;
+mod retraction;
+#[path = "../../examples/simulator/mod.rs"]
+mod simulator;
+mod start;
