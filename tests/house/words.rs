@@ -85,8 +85,13 @@ fn found(text: &str) -> Vec<(usize, &'static str, &'static str)> {
     let is_at = |k: usize, phrase: &str| {
         phrase.split(' ').enumerate().all(|(i, part)| words.get(k + i).is_some_and(|(word, _)| word == part))
     };
+    let lines: Vec<&str> = text.lines().collect();
+    // `is_none` is a method of the language.
+    let is_method = |k: usize, phrase: &str| phrase == "is none" && !lines[words[k].1 - 1].contains("is none");
     let is_point_cloud = |k: usize| k > 0 && words[k - 1].0 == "point";
-    let here = |k: usize| WORDS.iter().filter(move |(phrase, _)| is_at(k, phrase) && !is_point_cloud(k));
+    let here = |k: usize| {
+        WORDS.iter().filter(move |(phrase, _)| is_at(k, phrase) && !is_point_cloud(k) && !is_method(k, phrase))
+    };
     (0..words.len())
         .flat_map(|k| here(k).map(move |(phrase, instead)| (k, *phrase, *instead)))
         .map(|(k, p, i)| (words[k].1, p, i))

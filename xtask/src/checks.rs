@@ -28,7 +28,11 @@ const XTASK: &str = "xtask/Cargo.toml";
 /// Where the alias `cargo xtask` builds.
 const TARGET: &str = "target/xtask";
 
-const CHECKS: [Check; 9] = [
+/// The same for the filter in space.
+const INERTIAL: &str = "crates/inertial/Cargo.toml";
+const INERTIAL_TARGET: &str = "target/inertial";
+
+const CHECKS: [Check; 12] = [
     Check { name: "format", arguments: &["fmt", "--all", "--check"], needs_ros: false },
     Check { name: "format of xtask", arguments: &["fmt", "--manifest-path", XTASK, "--check"], needs_ros: false },
     Check {
@@ -49,6 +53,27 @@ const CHECKS: [Check; 9] = [
     Check {
         name: "tests of xtask",
         arguments: &["test", "--manifest-path", XTASK, "--target-dir", TARGET],
+        needs_ros: false,
+    },
+    Check { name: "format of inertial", arguments: &["fmt", "--manifest-path", INERTIAL, "--check"], needs_ros: false },
+    Check {
+        name: "clippy of inertial",
+        arguments: &[
+            "clippy",
+            "--manifest-path",
+            INERTIAL,
+            "--target-dir",
+            INERTIAL_TARGET,
+            "--all-targets",
+            "--",
+            "-D",
+            "warnings",
+        ],
+        needs_ros: false,
+    },
+    Check {
+        name: "tests of inertial",
+        arguments: &["test", "--manifest-path", INERTIAL, "--target-dir", INERTIAL_TARGET],
         needs_ros: false,
     },
     Check {
