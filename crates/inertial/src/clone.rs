@@ -3,7 +3,7 @@
 //! A clone is a place and a rotation, in three rows each, whose errors are relative to the body of now: e_c, as that of
 //! a landmark, and a_c = ξ_Rc − ξ_R. Both are zero when the clone is made, and the unobservable directions have no part
 //! in them. With r̂ = p̂_i − p̂_c, a landmark seen from a clone at z = R_cᵀ(p_i − p_c) has
-//! δz = R̂_cᵀ(e_i − e_c + [r̂]× a_c).
+//! δz = R̂_cᵀ(e_i − e_c + r̂^ a_c).
 
 use crate::filter::Filter;
 use crate::state::State;

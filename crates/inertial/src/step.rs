@@ -193,7 +193,7 @@ pub fn append(state: &mut State, initial: &Initial, filter: &Filter) {
 }
 
 /// A landmark of a map: its place in the world, m, is known with this covariance, m², whatever the pose. In left errors
-/// e_i = −ξ_p + [p_i]× ξ_R + n.
+/// e_i = −ξ_p + p_i^ ξ_R + n.
 pub fn append_mapped(state: &mut State, id: u64, place: Vector3<f64>, covariance: &Matrix3<f64>, filter: &Filter) {
     let (a, c) = at_unobservable(state, &place, filter);
     let mut by_nav = SMatrix::<f64, 3, NAV>::zeros();

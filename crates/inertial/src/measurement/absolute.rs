@@ -17,7 +17,7 @@ pub struct AbsolutePosition {
     pub covariance: Matrix3<f64>,
 }
 
-/// δ(p + R l) = ξ_p − [p̂ + R̂ l]× ξ_R, 3 × 15, and p̂ + R̂ l.
+/// δ(p + R l) = ξ_p − (p̂ + R̂ l)^ ξ_R, 3 × 15, and p̂ + R̂ l.
 fn place(at: &At, lever: &Vector3<f64>) -> (SMatrix<f64, 3, NAV>, Vector3<f64>) {
     let place = at.nav.position + at.nav.rotation * *lever;
     let mut by_nav = SMatrix::<f64, 3, NAV>::zeros();

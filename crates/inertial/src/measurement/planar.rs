@@ -22,7 +22,7 @@ pub struct Planar {
 }
 
 impl Measurement for Planar {
-    /// δ(Rᵀ e_z) = R̂ᵀ [e_z]× ξ_R, which is zero for a turn about the vertical; δp_z = ξ_pz − ([p̂]× ξ_R)_z.
+    /// δ(Rᵀ e_z) = R̂ᵀ e_z^ ξ_R, which is zero for a turn about the vertical; δp_z = ξ_pz − (p̂^ ξ_R)_z.
     fn linearize(&self, at: &At) -> Option<Linearized> {
         let basis = across(&self.up);
         let turn = at.nav.rotation.matrix().transpose();

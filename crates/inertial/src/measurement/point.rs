@@ -1,8 +1,8 @@
 //! Measurements of a point by a sensor on the body.
 //!
 //! With z = Rᵀ(p_i − p) the place of the point in the body, and x = R_sᵀ(z − t_s) that in the frame of the sensor,
-//! δz = R̂ᵀ e_i whatever the error of the pose: the columns of R, v and p are zero (INERTIAL's reduction). A point whose
-//! place p_a in the world is known has e_a = −ξ_p + [p_a]× ξ_R, and shows the pose.
+//! δz = R̂ᵀ e_i whatever the error of the pose: the columns of R, v and p are zero. A point whose
+//! place p_a in the world is known has e_a = −ξ_p + p_a^ ξ_R, and shows the pose.
 
 use super::{At, Initial, Linearized, RangePrior, View};
 use crate::covariance::NAV;
@@ -75,7 +75,7 @@ pub fn linearize<const D: usize>(measurement: &impl OfPoint<D>, at: &At) -> Opti
         linearized.by_landmark.fixed_rows_mut::<D>(0).copy_from(&by_e);
     }
     if measurement.mount() == Mount::Calibrated {
-        // R_s = Exp(ε) R̂_s and t_s = t̂_s + τ: δx = R̂_sᵀ([z − t̂_s]× ε − τ); and after δt_d, z has moved on.
+        // R_s = Exp(ε) R̂_s and t_s = t̂_s + τ: δx = R̂_sᵀ((z − t̂_s)^ ε − τ); and after δt_d, z has moved on.
         let drift = -at.rate.cross(&z) - at.nav.rotation.rotate_back(&at.nav.velocity);
         let c = &mut linearized.by_calibration;
         c.fixed_view_mut::<D, 3>(0, 0).copy_from(&(by_z * hat(&from_sensor)));

@@ -11,15 +11,15 @@ use nalgebra::{Matrix3, SMatrix, Vector3};
 pub struct BiasIntegrals {
     /// ∫ΔR ds, s: of ζ_R by b_g and of ζ_v by b_a.
     pub rotation: Matrix3<f64>,
-    /// ∫[Δv]× ΔR ds, m: of ζ_v by b_g.
+    /// ∫Δv^ ΔR ds, m: of ζ_v by b_g.
     pub velocity: Matrix3<f64>,
-    /// ∫((T − s)[Δv]× + [Δp]×)ΔR ds, m·s: of ζ_p by b_g.
+    /// ∫((T − s)Δv^ + Δp^)ΔR ds, m·s: of ζ_p by b_g.
     pub position: Matrix3<f64>,
     /// ∫(T − s)ΔR ds, s²: of ζ_p by b_a.
     pub twice: Matrix3<f64>,
 }
 
-/// [a]× M, column by column.
+/// a^ M, column by column.
 #[inline]
 pub fn cross(a: &Vector3<f64>, m: &Matrix3<f64>) -> Matrix3<f64> {
     let (x, y, z) = (m.row(0), m.row(1), m.row(2));
@@ -34,13 +34,13 @@ impl BiasIntegrals {
         let kappa = COMMUTATOR * h * h;
         // ∫r ds of the rotation r within the step. J₁ has it for a constant rate; the change of the rate adds the rest.
         let turn = exponential.first * h - hat(&((second.rate - first.rate) * kappa));
-        // ∫[u]× r ds and ∫((h − s)[u]× + [q]×)r ds of velocity u and position q within the step.
+        // ∫u^ r ds and ∫((h − s)u^ + q^)r ds of velocity u and position q within the step.
         let force = (first.force + second.force) * 0.5 - (second.force - first.force) * (6.0 * COMMUTATOR);
         let rate = (first.rate + second.rate) * 0.5;
         let u = exponential.increment.velocity;
         let of_velocity =
             hat(&(u * (h / 3.0) + force * (h * h / 6.0))) + cross(&(force * (h * h * h / 3.0)), &hat(&rate));
-        // R [x]× = [R x]× R.
+        // R x^ = (R x)^ R.
         let of_position = u * (h * h / 3.0);
         let r = &step.rotation;
         let turned = r * turn;

@@ -9,7 +9,7 @@ use nalgebra::{Matrix3, SMatrix, Vector3};
 /// Covariance of ζ by white noise.
 ///
 /// White noise is alike for all axes, so that ΔR n is white noise of the same density, and the covariance is made of
-/// integrals of Δv and Δp alone: with V = [Δv]× and W = (T − s)[Δv]× + [Δp]×,
+/// integrals of Δv and Δp alone: with V = Δv^ and W = (T − s)Δv^ + Δp^,
 /// ζ = −∫(I, V, W) n_g ds − ∫(0, I, (T − s)I) n_a ds.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WhiteNoise {
@@ -24,7 +24,7 @@ pub struct WhiteNoise {
     position: Matrix3<f64>,
 }
 
-/// [a]× [b]×ᵀ = (a·b)I − b aᵀ.
+/// a^ b^ᵀ = (a·b)I − b aᵀ.
 #[inline]
 fn product(a: &Vector3<f64>, b: &Vector3<f64>) -> Matrix3<f64> {
     Matrix3::from_diagonal_element(a.dot(b)) - b * a.transpose()

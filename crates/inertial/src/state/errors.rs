@@ -83,7 +83,7 @@ impl Errors {
             Self::Left => (Matrix3::identity(), by_nav),
             Self::Reduced => (at.rotation.matrix().transpose(), by_nav),
             Self::Additive => {
-                // δp_i = e_i + ξ_p − [p̂_i]× ξ_R and δp = ξ_p − [p̂]× ξ_R.
+                // δp_i = e_i + ξ_p − p̂_i^ ξ_R and δp = ξ_p − p̂^ ξ_R.
                 by_nav.fixed_view_mut::<3, 3>(0, ROTATION).copy_from(&-hat(&(landmark - at.position)));
                 by_nav.fixed_view_mut::<3, 3>(0, POSITION).fill_with_identity();
                 (Matrix3::identity(), by_nav)

@@ -14,7 +14,7 @@ use crate::step::Step;
 use lienav_lie::{So3, hat};
 use nalgebra::Vector3;
 
-/// δz = R̂_cᵀ(e_i − e_c + [r̂]× a_c), whatever the error of the body of now.
+/// δz = R̂_cᵀ(e_i − e_c + r̂^ a_c), whatever the error of the body of now.
 #[test]
 fn a_landmark_is_seen_from_a_clone_by_relative_errors() {
     let mut normal = Normal::new(31);

@@ -105,7 +105,7 @@ fn covariances_are_those_of_the_full_matrices() {
     }
 }
 
-/// The continuous equations of INERTIAL's errors, Ṗ = A P + P Aᵀ + G Q Gᵀ, integrated in small steps.
+/// The continuous equations of the errors, Ṗ = A P + P Aᵀ + G Q Gᵀ, integrated in small steps.
 #[test]
 fn the_covariance_solves_the_riccati_equation() {
     let mut normal = Normal::new(8);
