@@ -124,7 +124,7 @@ fn whenever_a_map_that_is_saved_is_killed_the_next_read_finds_the_last_good_one(
     while killed < kills || (interrupted < enough && killed < 20 * kills) {
         killed += 1;
         let mut saver = Command::new(std::env::current_exe().unwrap())
-            .args(["a_map_is_saved_again_and_again", "--exact", "--ignored"])
+            .args(["kills::a_map_is_saved_again_and_again", "--exact", "--ignored"])
             .env(SAVE_TO, &path)
             .stdout(Stdio::null())
             .stderr(Stdio::null())
