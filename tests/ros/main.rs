@@ -21,3 +21,4 @@ mod process;
 mod record;
 mod security;
 mod statements;
+mod strangers;

@@ -1,7 +1,7 @@
 //! Delayed initialization: landmarks whose place one measurement does not determine, as a range alone or a bearing
 //! alone.
 //!
-//! Their measurements are kept, each with its anchor pose: where the base was. A anchor pose is part of the state, as
+//! Their measurements are kept, each with its anchor pose: where the base was. An anchor pose is part of the state, as
 //! two points: the origin of the base, and one ahead of it. When it is added, both are exactly known in the robot
 //! frame, and like any landmark they take part in what motions and corrections do from then on. With o and a the
 //! points, u = (a − o)/|a − o| and R = (u, Ju), a landmark at l is read as h(z), z = Rᵀ(l − o), and
@@ -57,7 +57,7 @@ const ANCHOR_POSES: usize = 96;
 const FORGOTTEN_S: f64 = 60.0;
 /// The variance of a landmark that nothing is known of, as a multiple of what its measurements leave.
 const NOTHING_KNOWN: f64 = 1e6;
-/// From the origin of a anchor pose to the point ahead of it, m.
+/// From the origin of an anchor pose to the point ahead of it, m.
 const ARM_M: f64 = 1.0;
 /// A landmark is dropped after so many measurements in a row that do not fit.
 const WRONG: u8 = 30;

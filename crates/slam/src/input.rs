@@ -62,7 +62,7 @@ pub enum MeasurementKind {
     /// (bearing in rad) alone, counterclockwise from the sensor's x axis.
     Bearing,
     /// (x, y) of the sensor in the world, m, as a satellite receiver or another device outside has it; the world's
-    /// frame is tied to the map's by `absolute.frame`.
+    /// frame is tied to the map's by `calibration.world.frame`.
     #[serde(skip)]
     WorldPosition,
     /// (x, y, yaw) of the sensor in the world, m and rad.
@@ -171,7 +171,7 @@ impl Measurement {
     }
 }
 
-/// All landmarks seen at one instant.
+/// All measurements of one sensor at one instant.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scan {
     /// When they were seen.

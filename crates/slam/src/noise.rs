@@ -56,7 +56,8 @@ pub struct LearnedNoise {
 /// What was learned of the noise of a sensor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct LearnedSensor {
-    /// Which one: 0 relative positions, 1 range and bearing, 2 stereo bearings, then those that were added.
+    /// The index of its kind: 0 relative position, 1 range and bearing, 2 stereo bearings, 3 range, 4 bearing, 5 position
+    /// in the world, 6 pose in the world, then the sensors that a program added.
     pub sensor: usize,
     /// Factors for the standard deviations of its numbers; 1 beyond.
     pub std: [f64; 3],

@@ -152,7 +152,7 @@ impl Slam {
     /// Adds a sensor. Its measurements are given to [`Slam::features`] with the kind that this gives back.
     ///
     /// # Errors
-    /// There are 253 sensors already.
+    /// There are 249 added sensors already.
     pub fn add_sensor(&mut self, sensor: Sensor) -> Result<MeasurementKind, TooManySensors> {
         let kind = MeasurementKind::added(self.estimator.added_sensors())?;
         self.estimator.add_sensor(sensor, &self.config);

@@ -53,7 +53,7 @@ pub struct StateLandmark {
     /// Whether it has been out of view since it was added, or was measured with a height. Its uncertainty then comes
     /// from the motion of the robot, or from roll and pitch, rather than from its range, and corrections use no chart.
     pub is_mapped: bool,
-    /// Whether it is a point of a anchor pose, and no landmark.
+    /// Whether it is a point of an anchor pose, and no landmark.
     #[serde(default)]
     #[serde(rename = "is_viewpoint")]
     pub is_anchor_point: bool,
@@ -325,7 +325,7 @@ impl State {
         !self.anchor_poses.is_empty() || !self.pose_clones.is_empty()
     }
 
-    /// Whether the landmark with this identity is a point of a anchor pose or mark, and no landmark.
+    /// Whether the landmark with this identity is a point of an anchor pose or of a pose clone, and no landmark.
     pub fn is_anchor_point(&self, id: u32) -> bool {
         self.has_points() && self.find(id).is_some_and(|i| self.landmarks[i].is_anchor_point)
     }

@@ -1,4 +1,5 @@
-//! What scans make of the landmarks, to compare two ways in which the robot may have moved.
+//! The evidence of scans for a motion of the robot: the log-likelihood ratio Λ of landmarks that are measured, missed and
+//! initialized.
 //!
 //! ```math
 //! \Lambda = \sum_{\text{read}} \ln \frac{P_D}{P_{chance}} + \sum_{\text{missed}} \ln (1 - P_D)
@@ -14,7 +15,7 @@ use crate::association::trial::{MAX_LOG_RATIO, MOST_MISSED, excess, read};
 use crate::model::Model;
 use crate::state::State;
 
-/// What the last scan makes of one landmark.
+/// The evidence of the last scan about one landmark.
 #[derive(Clone, Copy, Debug)]
 pub struct LandmarkEvidence {
     id: u32,
@@ -22,7 +23,7 @@ pub struct LandmarkEvidence {
     first: u64,
     existence_probability: f64,
     is_read: bool,
-    /// The logarithm of how much likelier this is of a landmark that is there.
+    /// Its log-likelihood ratio: a landmark that exists against none.
     log_ratio: f64,
     /// That of a measurement in the next scan.
     next: f64,

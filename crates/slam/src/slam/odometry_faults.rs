@@ -1,15 +1,15 @@
-//! Motions that were not what odometry says, found without identities.
+//! Odometry fault hypotheses (wheel slip) for landmarks without identity.
 //!
-//! A wheel slips, and the robot has turned by ten times what the noise of its odometry has room for. With identities,
-//! measurements say so at once. Without, what is read is where nothing is known: it begins landmarks anew, what is
-//! known and should be in view is missed, and what is matched wrongly after that confirms the wrong pose. So the filter
-//! keeps where it was, every few scans, and what comes. Where landmarks are missed and others begin, it takes in the
-//! same scans as if the robot had slipped at one of these times, and weighs both by what they make of the landmarks
-//! ([`EvidenceTally`]): those of before are read again, or missed, or there are new ones. Where the odds are high, and
-//! no other hypothesis that has the robot elsewhere is nearly as likely, it goes on as if it had.
+//! A wheel slips, and the robot turns by ten times the standard deviation of its odometry. Identities show that at
+//! once. Without identities, the measurements lie where the map has no landmark: the filter initializes new landmarks,
+//! misses known ones in view, and later matches confirm the wrong pose. So the filter keeps a checkpoint every few
+//! scans, and the input since. Where landmarks are missed and others are initialized, it processes the same scans under
+//! the hypothesis that the robot slipped at a checkpoint, and compares the evidence of both ([`EvidenceTally`]): known
+//! landmarks that are measured, missed, or initialized. A hypothesis replaces the filter if its odds are high and no
+//! other hypothesis with another pose has nearly the same odds.
 //!
-//! It may have slipped long before, where the map hangs together by odometry alone ([`Cut`]). That needs none of the
-//! scans since ([`Slip`]), and is one more way in which hypotheses begin.
+//! The robot may have slipped long before, where odometry alone connects two sides of the map ([`Cut`]). The filter can
+//! apply that slip without the scans since ([`Slip`]); it is one more hypothesis.
 //!
 //! The cost is bounded: a copy of the state for every [`EVERY`] scans, and while landmarks are missed and others begin,
 //! as many more steps as there are hypotheses; [`KEPT`] × [`EVERY`] scans are made again where a hypothesis begins, and

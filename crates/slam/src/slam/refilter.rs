@@ -1,13 +1,12 @@
-//! A refilter at the last scans, where they have taught that the noise is another than they were taken in with.
+//! Refiltering: the last scans are processed again when the learned noise differs from that of their first processing.
 //!
-//! Who is told a wrong noise takes in measurements and odometry with wrong weights until it has learned better, and a
-//! map keeps what it was made of: with a sensor that is told four times too bad and odometry four times too good it is
-//! bent to what the wheels say, for ever. So the filter keeps where it was up to 100 scans ago, and what came since.
-//! After the 10th, the 30th and the 100th scan it compares what it knows of the noise with what it knew then. Where a
-//! variance has changed, it goes back, and takes in the same scans with what it knows now. They have taught what they
-//! can: nothing is learned from them again. Landmarks without identity may be read less then, missed more, or
-//! reinitialized; where that makes the scans less likely ([`EvidenceTally`]), they stay as they were taken in first.
-//! Then it keeps where it is, and counts anew.
+//! With wrong noise parameters, the filter misweights measurements and odometry until its noise estimate has converged,
+//! and the map keeps that error: with a sensor stated four times too noisy and odometry four times too accurate, the
+//! map stays bent as the wheels say. So the filter keeps a checkpoint of up to 100 scans ago and the input since. After
+//! the 10th, the 30th and the 100th scan it compares the noise estimate with that of the checkpoint. Where a variance
+//! has changed, it rewinds and processes the same scans with the present estimate, which learns nothing from them
+//! again. If the evidence of landmarks without identity ([`EvidenceTally`]) is lower then, the filter keeps the first
+//! result. It takes its next checkpoint afterwards.
 //!
 //! The cost is bounded: up to 100 steps are made again after one scan, and 140 for each 100 scans, while the map is
 //! small; a noise that stays as it is known costs a copy of the state every 100 scans.

@@ -1,9 +1,9 @@
-//! Loops that turn out wrong are undone.
+//! Loop closures that turn out wrong are undone.
 //!
-//! A loop that was closed moves robot and map, by metres, and every later scan builds on it. So where one is closed,
-//! the filter keeps where it was before, and what comes. Each scan is weighed for and against the loop
-//! ([`Trial`]). Where the loop is refuted, the filter goes back, and takes in the same scans without it; where it is
-//! believed, or sixty scans with measurements have not refuted it, what was kept is forgotten.
+//! A loop closure moves robot and map, by metres, and every later scan builds on it. So the filter keeps a checkpoint
+//! before a loop closure, and the input since. Each scan adds its evidence for or against the loop ([`Trial`]). If the
+//! loop is refuted, the filter rewinds and processes the same scans without it; if it is confirmed, or sixty scans with
+//! measurements have not refuted it, the checkpoint is dropped.
 //!
 //! One loop is on trial at a time; those that are closed meanwhile are of what was decided then, and are undone
 //! with it. The cost is bounded: a copy of the state for each loop, sixty scans, and as many steps that are made again

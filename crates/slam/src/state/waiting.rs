@@ -24,7 +24,7 @@ pub struct Waiting {
     pub due: usize,
 }
 
-/// A measurement from a anchor pose.
+/// A measurement from an anchor pose.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Sighting {
     #[serde(rename = "viewpoint")]

@@ -160,7 +160,7 @@ fn what_waits_is_used_when_another_sensor_places_the_landmark() {
     assert!(end(true) < 0.5 * end(false), "the ranges counted");
 }
 
-/// Jacobians of a measurement from a anchor pose, against finite differences of the points and the landmark.
+/// Jacobians of a measurement from an anchor pose, against finite differences of the points and the landmark.
 #[test]
 fn a_measurement_from_a_anchor_pose_is_linearized_as_it_is() {
     use crate::Coordinates;
