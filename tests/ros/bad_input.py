@@ -207,7 +207,7 @@ def time_jump():
         peer.start(back)
     else:
         peer.start(back, x=x)
-    peer.drive(20)
+    peer.drive(20, pause=0.02)
     assert seen and peer.poses
     peer.check_pose(f'after time went back ({on_jump_back})', tolerance=0.05)
     assert int(peer.next_status()[2]['time_jumps']) == 1

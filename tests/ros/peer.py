@@ -140,8 +140,11 @@ class Peer(Node):
         message.orientation_covariance[0] = -1.0
         return message
 
-    def drive(self, steps=10, imu=False):
-        """Drive on, and wait for the pose of the last cloud. The first odometry of a line of time begins it."""
+    def drive(self, steps=10, imu=False, pause=0.0):
+        """Drive on, and wait for the pose of the last scan. The first odometry of a line of time begins it.
+
+        With a pause, s, messages come no faster than that: a clock that is set is believed when it lasts.
+        """
         cloud_ns = None
         for _ in range(steps + (not self.running)):
             self.k += self.running
@@ -153,6 +156,7 @@ class Peer(Node):
                 self.features.publish(self.seen())
                 cloud_ns = self.now_ns
             rclpy.spin_once(self, timeout_sec=0.002)
+            time.sleep(pause)
         if cloud_ns is not None:
             self.until(lambda: any(nanos(p.header.stamp) == cloud_ns for p in self.poses), f'the pose at {cloud_ns}')
 
