@@ -6,11 +6,12 @@
 //! message is later than the window.
 
 use crate::config::TwistHold;
+use crate::imu_yaw_rate::{self, IMU_FRESH_S};
 use crate::input::{Imu, Measurement, MeasurementKind, Odometry};
 use crate::names::Names;
 use crate::tilt::Tilt;
 use lienav_base::stamp::Stamp;
-use nalgebra::{Matrix2, Vector2, Vector3};
+use nalgebra::{Vector2, Vector3};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
@@ -20,8 +21,6 @@ pub const MAX_ODOMETRY: usize = 8192;
 pub const MAX_SCANS: usize = 32;
 /// The most gyroscope samples that wait.
 const MAX_IMU: usize = 8192;
-/// An interval without a gyroscope sample uses the last one if that is not older than this, s.
-const IMU_FRESH_S: f64 = 0.1;
 /// The longest duration of a segment, s. After a longer gap only the last pose of the robot is known; and after a clock
 /// was set, a gap can be years, with a noise too large for the precision of a number beside that of a sensor.
 pub const MAX_SEGMENT_S: f64 = 60.0;
@@ -396,7 +395,7 @@ impl Inbox {
     /// The segment from `from` to `to` of a message that is valid for `interval`, with the inertial samples of this
     /// time.
     fn segment(&self, mut odometry: Odometry, interval: f64, fastest: Vector2<f64>, from: Stamp, to: Stamp) -> Segment {
-        if let Some((yaw_rate, levelling)) = self.inertial(from, to) {
+        if let Some((yaw_rate, levelling)) = imu_yaw_rate::mean(&self.imu, from, to) {
             odometry = levelling.map_or(odometry, |levelling| odometry.levelled(&levelling));
             odometry.yaw_rate = yaw_rate;
         }
@@ -464,29 +463,8 @@ impl Inbox {
         }
     }
 
-    /// The mean yaw rate and the mean levelling matrix of the samples in (from, to]. Where there is no sample, those of
-    /// the last sample before, if that is not too old.
-    fn inertial(&self, from: Stamp, to: Stamp) -> Option<(f64, Option<Matrix2<f64>>)> {
-        let start = self.imu.partition_point(|s| s.stamp <= from);
-        let end = self.imu.partition_point(|s| s.stamp <= to);
-        if end == start {
-            return self.imu_at(to).map(|imu| (imu.yaw_rate, imu.tilt.map(|tilt| tilt.levelling())));
-        }
-        let rates: f64 = self.imu.range(start..end).map(|s| s.yaw_rate).sum();
-        let tilts = self.imu.range(start..end).filter_map(|s| s.tilt);
-        let (sum, count) = tilts.fold((Matrix2::zeros(), 0), |(sum, n), tilt| (sum + tilt.levelling(), n + 1));
-        let levelling = (count > 0).then(|| sum / f64::from(count));
-        Some((rates / (end - start) as f64, levelling))
-    }
-
-    /// The newest inertial sample up to `stamp`, if it is not too old.
-    fn imu_at(&self, stamp: Stamp) -> Option<&Imu> {
-        let before = self.imu.get(self.imu.partition_point(|s| s.stamp <= stamp).checked_sub(1)?)?;
-        (stamp.since(before.stamp) <= IMU_FRESH_S).then_some(before)
-    }
-
     /// Roll and pitch at `stamp`, if they are known.
     pub fn tilt(&self, stamp: Stamp) -> Option<Tilt> {
-        self.imu_at(stamp)?.tilt
+        imu_yaw_rate::newest(&self.imu, stamp)?.tilt
     }
 }

@@ -5,7 +5,7 @@ use crate::filter::Filter;
 use crate::gate_bounds::Gate;
 use crate::known_map::KnownMap;
 use crate::sensor::{Sensor, Sensors};
-use crate::state::offsets::SLOTS;
+use crate::state::time_correlated::SLOTS;
 use crate::tilt_noise::TiltNoise;
 /// What a step needs besides state and input: the filter, the sensors, the gate, the limits of the map.
 #[derive(Clone, Debug)]

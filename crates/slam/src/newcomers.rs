@@ -4,14 +4,14 @@ use crate::associate::Associations;
 use crate::associated::{Associated, Newcomer, Role, Subject};
 use crate::augment::augment;
 use crate::config::MapMode;
-use crate::delayed::{Taken, is_placeless, settle, take};
+use crate::delayed_initialization::{Taken, is_placeless, settle, take};
 use crate::georeference;
 use crate::model::Model;
 use crate::names::Names;
-use crate::offsets::begin_offset;
 use crate::output::{Counts, DropReason};
 use crate::prune::make_room;
 use crate::state::State;
+use crate::time_correlated_errors::begin_offset;
 use lienav_base::stamp::Stamp;
 /// Adds new landmarks, and returns how many. They have the numbers that they had before, if these scans are taken in
 /// again. None is added while it is suspected that the robot is elsewhere, nor to a known map that stays as it is;

@@ -39,7 +39,7 @@ use crate::filter::{CompositionError, Filter};
 use crate::history::History;
 use crate::input::{Imu, MAX_POINTS, Measurement, MeasurementKind, Odometry, TooManySensors};
 use crate::motion::Increment;
-use crate::noise::LearnedNoise;
+use crate::noise_estimation::LearnedNoise;
 use crate::output::{Counts, DropReason, Landmark, PoseEstimate};
 use crate::sensor::Sensor;
 use crate::slam::fields::{Instant, Intake, Motion, Search, Tally};

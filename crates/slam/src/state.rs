@@ -1,10 +1,10 @@
 //! The state of a filter: pose, calibration, landmarks, and their joint covariance.
 
-pub mod offsets;
 pub mod places;
 pub mod points;
 pub mod pose_clone;
 mod tilt;
+pub mod time_correlated;
 pub mod untied;
 pub mod waiting;
 
@@ -19,8 +19,8 @@ use crate::filter::Coordinates;
 use crate::measurement::Mount;
 use crate::motion::Increment;
 use crate::sensor::Sensors;
-use crate::state::offsets::Offsets;
 use crate::state::pose_clone::PoseClone;
+use crate::state::time_correlated::Offsets;
 use crate::state::untied::Untied;
 use crate::state::waiting::{AnchorPose, Waiting};
 use lienav_base::stamp::Stamp;

@@ -2,7 +2,7 @@
 //!
 //! Where the sensor has looked and no landmark was begun, there is none, as surely as landmarks in view are read. That
 //! a loop brings a new landmark to such a place speaks against the loop: the landmark was not there before. That is the
-//! other half of [absent landmarks](super::merge), which were there before and are not read after it.
+//! other half of [absent landmarks](super::loop_closure), which were there before and are not read after it.
 //!
 //! A look is remembered as seen from a landmark that was read in it, so that it moves with the map.
 

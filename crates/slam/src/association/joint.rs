@@ -3,7 +3,7 @@
 //! First with the landmarks whose place relative to the robot is as good as it was when they were last read: those
 //! read in the last scans, and those that are known as well as a measurement. What none of these explains is compared
 //! with the others in a second search; where that does not decide, the measurement begins a candidate, and
-//! [`merge`](super::merge) joins the two when more is known.
+//! [`merge`](super::loop_closure) joins the two when more is known.
 
 use crate::associated::{Ambiguity, Newcomer, Subject};
 use crate::association::beam::{ANCHORS, Beam, Item, Joint, Pair, WINDOW};

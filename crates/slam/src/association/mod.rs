@@ -5,7 +5,7 @@
 //! - [`scan`]: the measurements of a scan, all together, by the joint density of their innovations ([`beam`]).
 //! - [`memory`]: what is reinitialized is a candidate until it was seen often enough beside how often it was missed;
 //!   the rates of detections and of clutter are learned ([`rates`]).
-//! - [`merge`]: landmarks that turn out to be one become one, many at once; so loops are closed.
+//! - [`loop_closure`]: landmarks that turn out to be one become one, many at once; so loops are closed.
 //! - [`duplicates`]: how many landmarks there are at one place, by how many are read at once.
 //! - [`field_of_view`]: from where the sensor has looked: a loop that brings a new landmark there, where none was, is
 //!   wrong.
@@ -21,8 +21,8 @@ pub mod existence;
 pub mod field_of_view;
 pub mod identity;
 pub mod joint;
+pub mod loop_closure;
 pub mod memory;
-pub mod merge;
 pub mod never_read;
 pub mod rates;
 #[cfg(test)]

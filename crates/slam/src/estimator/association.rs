@@ -2,8 +2,8 @@
 
 use crate::associated::Subject;
 use crate::association::evidence_tally::{EvidenceTally, LandmarkEvidence, landmark_evidence};
+use crate::association::loop_closure::{Before, merge};
 use crate::association::memory::Memory;
-use crate::association::merge::{Before, merge};
 use crate::association::tally::Tally;
 use crate::association::trial::Trial;
 use crate::config::{Association, MapMode};

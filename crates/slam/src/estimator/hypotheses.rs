@@ -11,7 +11,7 @@ use crate::associated::Associated;
 use crate::filter::{Coordinates, Errors};
 use crate::model::Model;
 use crate::motion::Increment;
-use crate::noise::NoiseFactors;
+use crate::noise_estimation::NoiseFactors;
 use crate::pose_hypotheses::PoseHypotheses;
 use crate::propagate::{Rows, propagate};
 use crate::retract::retract;

@@ -2,7 +2,7 @@
 
 use crate::activate::{activate_all, most_active};
 use crate::config::MapMode;
-use crate::delayed;
+use crate::delayed_initialization;
 use crate::estimator::Estimator;
 use crate::known_map::KnownMap;
 use crate::moved_or_gone::Watch;
@@ -15,7 +15,7 @@ impl Estimator {
         if before == MapMode::Mapping {
             self.drop_candidates();
         }
-        delayed::give_up(&mut self.state);
+        delayed_initialization::give_up(&mut self.state);
         if before != MapMode::Localization {
             // What was estimated is known from now on, and its errors are correlated.
             for i in 0..self.state.landmarks.len() {

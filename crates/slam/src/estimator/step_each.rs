@@ -6,7 +6,7 @@ use crate::estimator::Estimator;
 use crate::estimator::hypotheses::{Hypotheses, Hypothesis};
 use crate::input::{Measurement, MeasurementKind};
 use crate::motion::Increment;
-use crate::noise::NoiseFactors;
+use crate::noise_estimation::NoiseFactors;
 use crate::output::DropReason;
 use crate::pose_hypotheses::{PoseHypothesis, affordable, weigh};
 use crate::state::State;

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::calibration::Calibration;
-use crate::state::offsets::SLOTS;
+use crate::state::time_correlated::SLOTS;
 use crate::{CalibrationConfig, Imu, Tilt};
 use nalgebra::{Matrix3, UnitQuaternion, Vector3};
 

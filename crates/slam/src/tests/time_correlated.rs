@@ -6,7 +6,7 @@ use crate::associate::Input;
 use crate::association::memory::Memory;
 use crate::model::Model;
 use crate::motion::Increment;
-use crate::state::offsets::SLOTS;
+use crate::state::time_correlated::SLOTS;
 use crate::step::StepBuffers;
 use crate::step::step;
 use crate::update::{Workspace, update};

@@ -1,7 +1,7 @@
 //! Where a landmark may be, from all its measurements.
 
 use crate::checked::CheckedMeasurement;
-use crate::delayed::row::Row;
+use crate::delayed_initialization::row::Row;
 use crate::model::Model;
 use crate::sensor::Sensors;
 use crate::state::State;

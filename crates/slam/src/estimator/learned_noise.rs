@@ -1,7 +1,7 @@
 //! What an estimator knows of the noise.
 
 use crate::estimator::Estimator;
-use crate::noise::{LearnedNoise, NoiseFactors};
+use crate::noise_estimation::{LearnedNoise, NoiseFactors};
 
 impl Estimator {
     /// What was learned of the noise.

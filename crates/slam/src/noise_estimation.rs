@@ -14,7 +14,7 @@
 //! because no motion, no noise. A noise that changes at once is learned at once ([`Block`]).
 //!
 //! Where errors of the measurements of one landmark last for a while, the update knows a part of them
-//! ([`Offsets`](super::offsets::Offsets)), or takes a measurement for less than it states (`Sensors::repetition`). The
+//! ([`Offsets`](super::time_correlated_errors::Offsets)), or takes a measurement for less than it states (`Sensors::repetition`). The
 //! score is that of the innovation without this knowledge, with R as it is stated, and counts for as much less as a
 //! measurement repeats. Of errors that last, the estimate takes in a part, and innovations show the rest: then no
 //! variance is learned to be smaller than stated. How far and how long errors last is the business of
@@ -29,7 +29,7 @@ use crate::ekf::kernel::{invert, solve_positive};
 use crate::ekf::time_correlated::TimeCorrelatedNoise;
 use crate::linearize::Match;
 use crate::state::State;
-use crate::time_correlated::TimeCorrelation;
+use crate::time_correlation::TimeCorrelation;
 use crate::update::{Workspace, factor, noise_of_motion_by};
 use lienav_base::stamp::Stamp;
 use nalgebra::{Matrix2, Matrix3, Vector3};
