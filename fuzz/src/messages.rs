@@ -82,8 +82,8 @@ pub fn conversion(data: &[u8]) {
     }
 }
 
-/// The bytes as transforms: of a robot, which other messages are brought to its base by, and of tags. A reading of a tag
-/// is finite where it is one, with a covariance that has a root.
+/// The bytes as transforms: of a robot, which other messages are brought to its base by, and of tags. A reading of a
+/// tag is finite where it is one, with a covariance that has a root.
 fn transforms(data: &[u8]) {
     let Ok(message) = cdr::decode::<TfMessage>(data) else { return };
     let mut tree = StaticTransforms::default();

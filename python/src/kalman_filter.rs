@@ -204,8 +204,9 @@ impl KalmanFilter {
         Ok(Self { filter, dims: Vec::new(), raised: Raised::default() })
     }
 
-    /// Adds a sensor of landmarks whose model is written in Python: h(z) gives (d,) and H(z) gives (d, 2), its derivative,
-    /// for a landmark at z = (x, y) m in the sensor frame; R is (d, d), with d from 1 to 3. Gives its kind, for `correct`.
+    /// Adds a sensor of landmarks whose model is written in Python: h(z) gives (d,) and H(z) gives (d, 2), its
+    /// derivative, for a landmark at z = (x, y) m in the sensor frame; R is (d, d), with d from 1 to 3. Gives its kind,
+    /// for `correct`.
     #[pyo3(signature = (h, jacobian, noise, *, components=None, mount=(0.0, 0.0, 0.0)))]
     fn add_sensor(
         &mut self,

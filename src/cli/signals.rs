@@ -7,8 +7,8 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 const FILE_TOO_LONG: i32 = 25;
 
 /// From here on, SIGINT, SIGTERM and SIGHUP remove unfinished files and folders, and end the process as they usually
-/// do: with 128 and their number as exit code. Where there is no thread for that, they end it at once. A file that becomes
-/// longer than the shell allows (`ulimit -f`) is an error of writing from here on, and ends nothing.
+/// do: with 128 and their number as exit code. Where there is no thread for that, they end it at once. A file that
+/// becomes longer than the shell allows (`ulimit -f`) is an error of writing from here on, and ends nothing.
 pub(super) fn end_cleanly() {
     let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_io().build() else { return };
     let handlers = {

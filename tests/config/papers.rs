@@ -1,5 +1,5 @@
-//! `docs/lab/papers.md`, the table of all items of the texts, against what can be run: its commands and tests exist, every
-//! reproduction has a row, nothing is missing, and what is different says why.
+//! `docs/lab/papers.md`, the table of all items of the texts, against what can be run: its commands and tests exist,
+//! every reproduction has a row, nothing is missing, and what is different says why.
 
 use super::read;
 use std::fs;

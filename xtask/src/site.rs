@@ -1,5 +1,5 @@
-//! The documentation as one site with search: `docs/` in the order of `docs/SUMMARY.md`, the command line as it explains
-//! itself, and the libraries. mdBook makes it; what it takes is laid out in `target/site/src` first.
+//! The documentation as one site with search: `docs/` in the order of `docs/SUMMARY.md`, the command line as it
+//! explains itself, and the libraries. mdBook makes it; what it takes is laid out in `target/site/src` first.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -50,8 +50,8 @@ pub fn build(root: &Path, with_libraries: bool) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Lays out the pages of `docs/` and the README, with links that hold there; returns how many there are. A page that the
-/// summary forgets is put at its end.
+/// Lays out the pages of `docs/` and the README, with links that hold there; returns how many there are. A page that
+/// the summary forgets is put at its end.
 fn lay_out(root: &Path, source: &Path) -> Result<usize> {
     if source.exists() {
         fs::remove_dir_all(source).with_context(|| format!("could not empty {}", source.display()))?;

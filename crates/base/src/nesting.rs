@@ -249,7 +249,7 @@ mod tests {
             "[ \"]\", ".repeat(MOST_LEVELS + 1),
             "[ ']''', ".repeat(MOST_LEVELS + 1),
             "[ \"\\\"]\", ".repeat(MOST_LEVELS + 1),
-            // Quotes that are none: within a plain scalar, or in its second line.
+            // Quotes without meaning: within a plain scalar, or in its second line.
             format!("a: it's {{\nb: {opens}"),
             format!("a: b\n  \"c\nd: {opens}"),
             format!("a: b\n\"x\n\": {opens}"),

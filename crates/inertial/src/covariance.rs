@@ -254,8 +254,8 @@ impl Covariance {
         self.factors = factors;
     }
 
-    /// What u, whose covariance with the navigation state after it moved is `with_nav`, adds to the correlation of every
-    /// landmark with it.
+    /// What u, whose covariance with the navigation state after it moved is `with_nav`, adds to the correlation of
+    /// every landmark with it.
     pub fn shift_cross(&mut self, with_nav: &SMatrix<f64, 6, NAV>) {
         for j in 0..self.landmarks {
             let row = self.row_of(j);

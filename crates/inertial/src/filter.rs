@@ -38,7 +38,8 @@ pub enum Linearization {
 }
 
 impl Filter {
-    /// Left errors; landmarks in charts of bearing and log range seen from the body of now, initialized from several views.
+    /// Left errors; landmarks in charts of bearing and log range seen from the body of now, initialized from several
+    /// views.
     pub const DEFAULT: Self = Self {
         errors: Errors::Left,
         linearization: Linearization::Current,

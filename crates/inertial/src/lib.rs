@@ -57,8 +57,8 @@
 //!
 //! - [`preintegration`] makes one increment of the samples between two frames; its
 //!   [`Integrator`](preintegration::integrator::Integrator) takes samples and stamps.
-//! - [`step`] is the filter: `predict` once a frame, `correct` for what was measured in it. [`filter`] has its other filters
-//!   as values: the thesis's reduced filter in space and extended Kalman filters.
+//! - [`step`] is the filter: `predict` once a frame, `correct` for what was measured in it. [`filter`] has its other
+//!   filters as values: the thesis's reduced filter in space and extended Kalman filters.
 //! - [`measurement`] lists the types of measurements, [`start`] begins at rest, [`delayed`] initializes landmarks that
 //!   are seen in directions alone.
 //! - [`state`] says what the errors are, [`propagate`] and [`update`] what happens to their covariance,

@@ -130,8 +130,8 @@ impl Step {
         }
     }
 
-    /// Leaves out what is too far from its expectation: χ² of its own degrees of freedom, at the linearization of now or,
-    /// where the prior is too wide for that, at the one where measurement and prior agree best.
+    /// Leaves out what is too far from its expectation: χ² of its own degrees of freedom, at the linearization of now
+    /// or, where the prior is too wide for that, at the one where measurement and prior agree best.
     fn gate(&mut self, state: &mut State, measurements: &[&dyn Measurement], corrected: &mut Corrected) {
         let Self { filter, bounds, work, linearized, accepted, .. } = self;
         let (before, mut kept) = (linearized.len(), 0);
@@ -176,7 +176,7 @@ impl Step {
     }
 }
 
-/// Landmarks farther away than this are none, m.
+/// Landmarks farther away than this are not kept, m.
 const FARTHEST_M: f64 = 1e5;
 
 /// Whether a measurement has finite numbers and positive variances.
@@ -215,7 +215,7 @@ fn push(state: &mut State, id: u64, place: Vector3<f64>, anchor: Vector3<f64>) {
     state.landmarks.push(Landmark { id, kind: Kind::Point, position: place, anchor, first: place, rejected: 0 });
 }
 
-/// A landmark whose measurements fail the gate so often in a row is none, or is not where the filter has it.
+/// A landmark whose measurements fail the gate so often in a row does not exist, or is not where the filter has it.
 const MOST_REJECTED: u32 = 5;
 
 fn remove_rejected(state: &mut State) -> usize {

@@ -1,5 +1,5 @@
-//! The steady state allocates nothing: with room for the state, a frame leaves the allocator alone, landmarks that enter
-//! included.
+//! The steady state allocates nothing: with room for the state, a frame leaves the allocator alone, landmarks that
+//! enter included.
 
 // A counting allocator is unsafe to write; the crate itself forbids it.
 #![allow(unsafe_code)]

@@ -59,8 +59,8 @@
 //! - The basics on vector spaces, also with constraints and with Poisson structures: [`canonical`].
 //! - Orientation from the samples of a gyroscope: [`mod@attitude`].
 //! - An implicit step that does not converge is an [`IntegrationError`] with its residual.
-//! - `docs/lab/integrators.md` and `docs/lab/exponential.md` have equations and sources; `lienav-lab` runs the published
-//!   experiments. `lienav-attitude` uses these methods in a filter; `examples/05_attitude.rs` shows it.
+//! - `docs/lab/integrators.md` and `docs/lab/exponential.md` have equations and sources; `lienav-lab` runs the
+//!   published experiments. `lienav-attitude` uses these methods in a filter; `examples/05_attitude.rs` shows it.
 
 #![forbid(unsafe_code)]
 

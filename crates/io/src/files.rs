@@ -24,7 +24,7 @@ pub fn read_text(path: &Path) -> io::Result<String> {
     open::text(open::named(path)?, bounds::TEXT)
 }
 
-/// What the user can do about an error of writing, as the end of a sentence; empty where nobody knows.
+/// What the user can do about an error of writing, as the end of a sentence; empty where no writer knows.
 pub fn remedy(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "; free space or choose a folder on another disk",

@@ -24,7 +24,7 @@ pub struct InertialRecording {
     pub fields: Vec<MagneticField>,
     /// The topic of the magnetic fields, where they are of a bag.
     pub field_topic: Option<String>,
-    /// By increasing stamp; empty where nobody knows.
+    /// By increasing stamp; empty where no writer knows.
     pub truth: Vec<TrueOrientation>,
     /// Messages that were dropped, by reason, in the words of [`crate::bag::load`].
     pub dropped: BTreeMap<&'static str, u64>,

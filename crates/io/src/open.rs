@@ -1,7 +1,7 @@
 //! Files that a stranger may have made: only regular ones are opened, and only so much of them is read.
 //!
-//! A pipe in a folder of somebody else blocks whoever opens it, and a device may never end. [`regular`] looks at what
-//! a path leads to before and after it opens it, and opens it without waiting.
+//! A pipe in another user's folder blocks the process that opens it, and a device may never end. [`regular`] looks at
+//! what a path leads to before and after it opens it, and opens it without waiting.
 
 use crate::bag::bounds::Bytes;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};

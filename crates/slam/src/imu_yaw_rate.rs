@@ -8,8 +8,8 @@ use std::collections::VecDeque;
 /// An interval without a gyroscope sample uses the last one if that is not older than this, s.
 pub const IMU_FRESH_S: f64 = 0.1;
 
-/// The mean yaw rate and the mean levelling matrix of the samples in (from, to], which are in the order of their stamps.
-/// Where there is no sample, those of the last sample before, if that is not too old.
+/// The mean yaw rate and the mean levelling matrix of the samples in (from, to], which are in the order of their
+/// stamps. Where there is no sample, those of the last sample before, if that is not too old.
 pub fn mean(samples: &VecDeque<Imu>, from: Stamp, to: Stamp) -> Option<(f64, Option<Matrix2<f64>>)> {
     let start = samples.partition_point(|s| s.stamp <= from);
     let end = samples.partition_point(|s| s.stamp <= to);

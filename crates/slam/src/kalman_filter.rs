@@ -151,7 +151,8 @@ impl KalmanFilter {
     ///
     /// # Errors
     /// [`DropReason::UnknownSensor`]: no such sensor was added. [`DropReason::TooManyPoints`]: a raw scan. Nothing is
-    /// changed then. [`DropReason::InvalidCovariance`]: the covariance is invalid, and the filter is of no use any more.
+    /// changed then. [`DropReason::InvalidCovariance`]: the covariance is invalid, and the filter is of no use any
+    /// more.
     pub fn correct(&mut self, kind: MeasurementKind, measurements: &[Measurement]) -> Result<Correction, DropReason> {
         if matches!(kind, MeasurementKind::Added(k) if usize::from(k) >= self.estimator.added_sensors()) {
             return Err(DropReason::UnknownSensor);

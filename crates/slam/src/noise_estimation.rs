@@ -14,11 +14,11 @@
 //! because no motion, no noise. A noise that changes at once is learned at once ([`Block`]).
 //!
 //! Where errors of the measurements of one landmark last for a while, the update knows a part of them
-//! ([`Offsets`](super::time_correlated_errors::Offsets)), or takes a measurement for less than it states (`Sensors::repetition`). The
-//! score is that of the innovation without this knowledge, with R as it is stated, and counts for as much less as a
-//! measurement repeats. Of errors that last, the estimate takes in a part, and innovations show the rest: then no
-//! variance is learned to be smaller than stated. How far and how long errors last is the business of
-//! [`TimeCorrelation`].
+//! ([`Offsets`](super::time_correlated_errors::Offsets)), or takes a measurement for less than it states
+//! (`Sensors::repetition`). The score is that of the innovation without this knowledge, with R as it is stated, and
+//! counts for as much less as a measurement repeats. Of errors that last, the estimate takes in a part, and innovations
+//! show the rest: then no variance is learned to be smaller than stated. How far and how long errors last is the
+//! business of [`TimeCorrelation`].
 
 use crate::associated::Associated;
 use crate::checked::CheckedMeasurement;
@@ -56,8 +56,8 @@ pub struct LearnedNoise {
 /// What was learned of the noise of a sensor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct LearnedSensor {
-    /// The index of its kind: 0 relative position, 1 range and bearing, 2 stereo bearings, 3 range, 4 bearing, 5 position
-    /// in the world, 6 pose in the world, then the sensors that a program added.
+    /// The index of its kind: 0 relative position, 1 range and bearing, 2 stereo bearings, 3 range, 4 bearing, 5
+    /// position in the world, 6 pose in the world, then the sensors that a program added.
     pub sensor: usize,
     /// Factors for the standard deviations of its numbers; 1 beyond.
     pub std: [f64; 3],

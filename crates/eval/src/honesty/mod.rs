@@ -51,7 +51,8 @@ impl Span {
 /// One way to run the filter in a case.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
-    /// Which one: `truth` is told what the noise is, `claimed` is told it wrong, `learns` too, and learns it.
+    /// Which one: the settings of `truth` state the true noise, those of `claimed` and `learns` a wrong one, and
+    /// `learns` estimates it.
     pub method: &'static str,
     /// All steps.
     pub whole: Option<Span>,

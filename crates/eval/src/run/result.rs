@@ -56,7 +56,7 @@ pub struct Run {
     pub motions: Motions,
 }
 
-/// What a filter was told of the start. A start that is believed more than it is right is in every error and in the
+/// The start as stated to a filter. A start that is believed more than it is right is in every error and in the
 /// NEES of the pose from then on.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct StartBelief {

@@ -20,7 +20,7 @@ const AS_STATED: Change = ("as the file states it", |_| ());
 const RANGES: Change = ("sensor.range_std_ratio 0.12", |config| config.sensor.range_std_ratio = 0.12);
 
 /// What odometry differs from the truth by over 1 s, once scales and slip are fitted: little on the straight, much
-/// where the robot turns. Nobody knows it while driving.
+/// where the robot turns. No sensor measures it while driving.
 const ODOMETRY: Change = ("odometry with the noise that it has", |config| {
     (config.motion.velocity_x_std, config.motion.velocity_y_std) = (0.007, 0.002);
     (config.motion.yaw_rate_std, config.motion.yaw_rate_ratio_std) = (0.01, 0.08);

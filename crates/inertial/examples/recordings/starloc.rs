@@ -3,7 +3,8 @@
 //! `cargo run --release -p lienav-inertial --example recordings -- starloc FOLDER [map=truth] [filter=default] [sigma=1] …`
 //!
 //! FOLDER has `imu.csv.gz`, `tags.csv`, `truth.csv.gz`, `landmarks_fixed.csv` or `landmarks.csv`, and `calib.json`. The
-//! start is that of the truth; estimates are compared at their own instants, at the frames with tags and at 5 Hz between.
+//! start is that of the truth; estimates are compared at their own instants, at the frames with tags and at 5 Hz
+//! between.
 
 use crate::comparison::{Comparison, Estimate, levelling, rotation, table};
 use lienav_base::stamp::Stamp;

@@ -134,7 +134,7 @@ pub struct View {
 
 /// What a filter needs to know of a measurement.
 pub trait Measurement {
-    /// Residual and derivatives; `None` where there are none: an unknown landmark, one behind a camera.
+    /// Residual and derivatives; `None` where they do not exist: an unknown landmark, one behind a camera.
     fn linearize(&self, at: &At) -> Option<Linearized>;
 
     /// The same as a direction without a range, if it is one: such landmarks are initialized when they have been seen

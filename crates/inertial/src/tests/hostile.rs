@@ -21,7 +21,7 @@ use lienav_base::stamp::Stamp;
 use lienav_lie::Se3;
 use nalgebra::{Matrix3, Matrix4, Matrix6, Vector2, Vector3, Vector4};
 
-/// Numbers that nobody means.
+/// Numbers that no sensor measures.
 fn absurd(normal: &mut Normal) -> f64 {
     let all = [f64::NAN, f64::INFINITY, -f64::INFINITY, 0.0, -1.0, 1e300, -1e300, 1e-300, 1e9];
     let k = (normal.one().abs() * 7.0) as usize;

@@ -215,8 +215,8 @@ fn a_landmark_is_where_its_first_measurement_saw_it() {
     }
 }
 
-/// A landmark of a map is as uncertain as the map says, seen from the body as uncertain as the pose is; and what is seen
-/// of it is what would be seen of a known point with that much noise.
+/// A landmark of a map is as uncertain as the map says, seen from the body as uncertain as the pose is; and what is
+/// seen of it is what would be seen of a known point with that much noise.
 #[test]
 fn a_mapped_landmark_shows_the_pose() {
     let mut normal = Normal::new(16);

@@ -97,10 +97,10 @@ struct Topic {
 pub struct TypeText<'a> {
     /// Full name, `package/msg/Type`.
     pub name: &'a str,
-    /// Its definition with those of all types it is made of, as rosbag2 stores it under `ros2msg`; empty where nobody
-    /// has it.
+    /// Its definition with those of all types it is made of, as rosbag2 stores it under `ros2msg`; empty where no
+    /// writer has it.
     pub text: &'a str,
-    /// REP 2011 hash of its description; empty where nobody has it.
+    /// REP 2011 hash of its description; empty where no writer has it.
     pub hash: &'a str,
 }
 

@@ -120,7 +120,7 @@ impl TagCamera {
 /// The tags of an image as a level sensor at [`Extrinsics::mount`] would have seen them: positions with the covariance
 /// of [`TagCamera::covariance`], whose focal length is that of `camera`. What is not in front of the camera, too far
 /// away or too much from the side is left out; a negative number is no identity. Corners that are no numbers make a
-/// measurement that is none, for the filter to count.
+/// measurement without numbers, for the filter to count.
 ///
 /// # Errors
 /// [`Refusal::BadStamp`].

@@ -36,9 +36,9 @@ pub struct Recording {
     pub name: String,
     /// The filter's input in order of arrival.
     pub inputs: Vec<Input>,
-    /// True poses of the base in the map frame, by increasing stamp; empty where nobody knows.
+    /// True poses of the base in the map frame, by increasing stamp; empty where no writer knows.
     pub truth: Vec<(Stamp, Se2)>,
-    /// True positions of features in the map frame, m, by identity; empty where nobody knows.
+    /// True positions of features in the map frame, m, by identity; empty where no writer knows.
     pub true_landmarks: Vec<(u32, Vector2<f64>)>,
     /// What measurements without identity are of, where a judge may know; `None` where identities are known to all or
     /// to nobody.

@@ -1,5 +1,5 @@
-//! The evidence of scans for a motion of the robot: the log-likelihood ratio Λ of landmarks that are measured, missed and
-//! initialized.
+//! The evidence of scans for a motion of the robot: the log-likelihood ratio Λ of landmarks that are measured, missed
+//! and initialized.
 //!
 //! ```math
 //! \Lambda = \sum_{\text{read}} \ln \frac{P_D}{P_{chance}} + \sum_{\text{missed}} \ln (1 - P_D)

@@ -15,11 +15,11 @@ use std::f64::consts::PI;
 /// the right one within the gate, the right one is among the eight in 98 % of all cases (Poisson).
 const OTHERS: f64 = 4.0;
 
-/// The odds at which scans are taken for those of another place, as a logarithm: a million to one. A robot is carried away
-/// once in so many scans, a day at 10 Hz; each scan is a chance of a false alarm.
+/// The odds at which scans are taken for those of another place, as a logarithm: a million to one. A robot is carried
+/// away once in so many scans, a day at 10 Hz; each scan is a chance of a false alarm.
 const ELSEWHERE: f64 = 13.8;
-/// What one scan says at most, as a logarithm of odds: of 30 scans, one is disturbed as a whole, by what hides or tilts the
-/// sensor, and misses everything wherever the robot is.
+/// What one scan says at most, as a logarithm of odds: of 30 scans, one is disturbed as a whole, by what hides or tilts
+/// the sensor, and misses everything wherever the robot is.
 const ONE_SCAN: f64 = 3.4;
 /// So many landmarks in view have to be missed: fewer may be hidden by one thing.
 const MISSED: usize = 3;
@@ -89,8 +89,8 @@ impl Estimator {
     /// Σ_read ln p/c + Σ_missed ln (1 − p)/(1 − c)
     /// ```
     ///
-    /// with the probability p that a landmark is read where it is, and c that a measurement lies in its gate by chance. A
-    /// scan that is disturbed as a whole misses all of them at once, so that one scan says no more than [`ONE_SCAN`].
+    /// with the probability p that a landmark is read where it is, and c that a measurement lies in its gate by chance.
+    /// A scan that is disturbed as a whole misses all of them at once, so that one scan says no more than [`ONE_SCAN`].
     pub fn is_elsewhere(&self, raw_measurements: &[Measurement], suspicion: &mut Option<Suspicion>) -> bool {
         let is_joint = self.model.association == Association::Joint && self.model.map.mode == MapMode::Mapping;
         let nameless = raw_measurements.iter().filter(|raw| raw.id.is_none()).count();

@@ -110,7 +110,8 @@ pub trait LandmarkMeasurement<const D: usize>: fmt::Debug + Send + Sync {
 
     /// Where the landmark of a measurement without bias may be, if a single measurement does not determine it: normal
     /// distributions, as means, m, and covariances in the sensor frame. Each is so narrow that the measurement is
-    /// nearly linear in it. Delayed initialization (`delayed_initialization.rs`) starts a least-squares estimate at some of the means.
+    /// nearly linear in it. Delayed initialization (`delayed_initialization.rs`) starts a least-squares estimate at
+    /// some of the means.
     fn hypotheses(&self, read: &SVector<f64, D>, stated: &SMatrix<f64, D, D>) -> Vec<(Vector2<f64>, Matrix2<f64>)> {
         let _ = (read, stated);
         Vec::new()

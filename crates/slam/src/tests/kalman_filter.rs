@@ -133,3 +133,38 @@ fn a_known_map_is_refused_with_a_sentence() {
     let refused = KalmanFilter::new(Filter::default(), config).err().unwrap().to_string();
     assert!(refused.contains("map.mode") && refused.contains("Slam"), "{refused}");
 }
+
+/// A model that fails where a program has made a mistake.
+#[derive(Debug)]
+struct Broken;
+
+impl crate::LandmarkMeasurement<1> for Broken {
+    fn components(&self) -> [crate::Component; 1] {
+        [crate::Component::Linear]
+    }
+
+    fn noise(&self) -> nalgebra::Matrix1<f64> {
+        nalgebra::Matrix1::new(1.0)
+    }
+
+    fn predict(&self, _: &Vector2<f64>) -> nalgebra::Vector1<f64> {
+        nalgebra::Vector1::new(f64::NAN)
+    }
+
+    fn jacobian(&self, _: &Vector2<f64>) -> Option<nalgebra::Matrix1x2<f64>> {
+        Some(nalgebra::Matrix1x2::new(1.0, f64::NAN))
+    }
+}
+
+#[test]
+fn a_model_that_gives_no_numbers_changes_nothing() {
+    for name in ["default", "ekf", "reduced"] {
+        let mut filter = KalmanFilter::new(Filter::named(name).unwrap(), Config::default()).unwrap();
+        let broken = filter.add_sensor(Sensor::of_landmarks(Broken, Se2::identity())).unwrap();
+        filter.correct(MeasurementKind::RangeBearing, &seen(0)).unwrap();
+        let before = (filter.mean(), filter.covariance());
+        let correction = filter.correct(broken, &[Measurement::new(Some(1), [1.0])]).unwrap();
+        assert_eq!(correction.accepted, 0, "{name}: {correction:?}");
+        assert_eq!((filter.mean(), filter.covariance()), before, "{name}");
+    }
+}

@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 const LOADING_TURN: Duration = Duration::from_millis(5);
 
 impl Worker {
-    /// Goes on with the map that is there, if it is. The thread of the map reads it, so that the end of the node does not
-    /// wait for a file.
+    /// Goes on with the map that is there, if it is. The thread of the map reads it, so that the end of the node does
+    /// not wait for a file.
     pub(super) fn load_at_start(&mut self) {
         let path = PathBuf::from(&self.settings.map.file);
         if path.as_os_str().is_empty() {
