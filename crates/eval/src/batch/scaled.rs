@@ -1,8 +1,8 @@
 //! What odometry should have read of a motion, where its calibration is unknown.
 //!
-//! Which side the noise is on matters. A command is exact, and the robot does something else: true = (1 + s) × command
-//! + noise. A measurement is of the true motion, and has noise: (1 + s) × (measurement − noise) = true. Taken for a
-//! command, the noise of the measurement pulls 1 + s towards zero, to σ_w²/(σ_w² + σ_n²) of itself with σ_w the size of
+//! Which side the noise is on matters. A command is exact, and the robot does something else:
+//! true = (1 + s) × command + noise. A measurement is of the true motion, and has noise:
+//! (1 + s) × (measurement − noise) = true. Taken for a command, the noise of the measurement pulls 1 + s towards zero, to σ_w²/(σ_w² + σ_n²) of itself with σ_w the size of
 //! the velocity and σ_n that of the noise of one sample, which for a slow turn is most of it.
 
 use lienav_lie::{Se2, rotation, skew, v_matrix, wrap_angle};
