@@ -36,7 +36,11 @@ impl Method {
     pub fn of_study(study: &Study, sensors: &[Sensor]) -> Result<Self, ConfigError> {
         Ok(match batch::Settings::named(&study.filter) {
             Some(settings) => Self::Batch(Box::new(batch::Session::new(study, settings, sensors)?)),
-            None => Self::Filter(Box::new(Session::new(study.composed(&study.filter)?, &study.config(), sensors)?)),
+            None => {
+                let mut session = Session::new(study.composed(&study.filter)?, &study.config(), sensors)?;
+                session.leave_out(study.choices.without()?);
+                Self::Filter(Box::new(session))
+            }
         })
     }
 

@@ -2,12 +2,14 @@
 //! on and off.
 
 use lienav_base::settings;
-use lienav_base::settings::{Described, Spec};
+use lienav_base::settings::{Described, OutOfRange, Spec};
 use lienav_slam::{
     AbsoluteConfig, Association, CalibrationConfig, Centre, CompositionError, Config, ConfigError, Correction,
-    Discretization, Errors, Filter, GateConfig, InitialConfig, Initialization, LearningConfig, MapConfig, MotionConfig,
-    NoiseAt, SensorConfig, StereoModel, TimingConfig,
+    Discretization, Errors, Filter, GateConfig, InitialConfig, Initialization, LearningConfig, MapConfig, Mechanism,
+    MotionConfig, NoiseAt, SensorConfig, StereoModel, TimingConfig, Without,
 };
+use serde::Deserialize;
+use serde::de::value::{Error as ValueError, StrDeserializer};
 
 settings! {
     /// The settings of a robot's filter, and other choices for that filter.
@@ -57,6 +59,10 @@ settings! {
         /// How many of the last scans are linearized again, in filters with charts; an odd number counts as the next
         /// even one, 0 is none, -1 as the filter has it.
         window: i64 = -1, within -1.0..=100.0;
+        /// Mechanisms that are left out, to measure what each is worth: words with commas between them.
+        ///
+        /// See [`Mechanism`].
+        without: String = String::new();
     }
 }
 
@@ -118,6 +124,14 @@ impl From<Config> for Study {
     }
 }
 
+/// The mechanism that a word is for.
+fn mechanism(word: &str) -> Result<Mechanism, ConfigError> {
+    Mechanism::deserialize(StrDeserializer::<ValueError>::new(word)).map_err(|_| {
+        let allowed = Mechanism::WORDS.join(", ");
+        ConfigError::from(OutOfRange { name: "choices.without", value: format!("'{word}'"), allowed })
+    })
+}
+
 impl ChoicesConfig {
     /// What [`ChoicesConfig::discretization`] may be; see [`Discretization`].
     pub const DISCRETIZATION: &'static [&'static str] = &[AS_NAMED, "euler", "exponential"];
@@ -129,6 +143,15 @@ impl ChoicesConfig {
     pub const STEREO: &'static [&'static str] = &[AS_NAMED, "triangulated", "bearings"];
     /// What [`ChoicesConfig::centre`] may be; see [`Centre`].
     pub const CENTRE: &'static [&'static str] = &[AS_NAMED, "robot", "first_sight"];
+
+    /// What is left out.
+    ///
+    /// # Errors
+    /// A word that is none of [`Mechanism::WORDS`], as a sentence.
+    pub fn without(&self) -> Result<Without, ConfigError> {
+        let words = self.without.split(',').map(str::trim).filter(|word| !word.is_empty());
+        words.map(mechanism).try_fold(Without::default(), |all, one| Ok(all.and(one?)))
+    }
 
     /// The filter with these choices instead of its own.
     ///

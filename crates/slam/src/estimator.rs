@@ -281,13 +281,14 @@ impl Estimator {
     /// Applies settings that may change while running.
     pub fn reconfigure(&mut self, config: &Config) {
         let (before, known) = (self.model.map.mode, std::mem::take(&mut self.model.known));
+        let without = self.model.without;
         let mut absolute = config.absolute.clone();
         if let Some(Se2 { p, theta }) = self.antenna {
             (absolute.x_m, absolute.y_m, absolute.yaw_rad) = (p.x, p.y, theta);
         }
         let config = &Config { sensor: self.sensor(&config.sensor), absolute, ..config.clone() };
         self.model = Model::new(in_mode(self.filter, config.filter_mode()), config, &self.added);
-        self.model.known = known;
+        (self.model.known, self.model.without) = (known, without);
         self.hypotheses.clear();
         if config.filter_mode() != before {
             self.change_mode(before);

@@ -235,6 +235,7 @@ mod trace;
 mod track_loss;
 mod update;
 mod wide_prior;
+mod without;
 
 pub use ekf::{by_id, kernel};
 
@@ -287,6 +288,7 @@ pub use slam::{
     ExternalMeasurement, LocalMap, ReadExternal, RelocalizeError, ResumeError, SavedState, Slam, TakeMapError,
 };
 pub use tilt::Tilt;
+pub use without::{Mechanism, Without};
 
 /// Names of before, which programs may have.
 #[doc(hidden)]

@@ -7,6 +7,7 @@ use crate::known_map::KnownMap;
 use crate::sensor::{Sensor, Sensors};
 use crate::state::time_correlated::SLOTS;
 use crate::tilt_noise::TiltNoise;
+use crate::without::Without;
 /// What a step needs besides state and input: the filter, the sensors, the gate, the limits of the map.
 #[derive(Clone, Debug)]
 pub struct Model {
@@ -22,6 +23,8 @@ pub struct Model {
     pub motions_over_s: Vec<f64>,
     /// Roll and pitch of the base that no sensor tells.
     pub tilt: TiltNoise,
+    /// What is left out, for who measures what it is worth.
+    pub without: Without,
 }
 
 impl Model {
@@ -39,6 +42,7 @@ impl Model {
             known: KnownMap::default(),
             motions_over_s: Vec::new(),
             tilt: TiltNoise::of(&config.motion, false),
+            without: Without::default(),
         }
     }
 }

@@ -46,6 +46,7 @@ use crate::slam::fields::{Instant, Intake, Motion, Search, Tally};
 use crate::slam::last_valid::Validity;
 use crate::slam::lost::Recovery;
 use crate::trace::Trace;
+use crate::without::Without;
 use lienav_base::settings::check_change;
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
@@ -105,6 +106,11 @@ pub struct Slam {
 }
 
 impl Slam {
+    /// Leaves mechanisms out, to measure what each is worth; to be called before any input.
+    pub fn leave_out(&mut self, without: Without) {
+        self.estimator.model.without = without;
+    }
+
     /// The filter that [`Config::filter`] names, at its initial pose with an empty map.
     ///
     /// # Errors

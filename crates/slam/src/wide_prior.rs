@@ -26,6 +26,7 @@ use crate::model::Model;
 use crate::relocate::displacement;
 use crate::sensor::Sensors;
 use crate::state::State;
+use crate::without::Mechanism;
 use lienav_lie::{Se2, skew};
 use nalgebra::{Matrix2, Matrix2x3, Matrix3, Vector2, Vector3};
 
@@ -87,6 +88,9 @@ pub fn place(state: &State, model: &Model, candidates: &[Match], wide: &mut Wide
     wide.measurements.clear();
     wide.moved_by.clear();
     wide.judged = candidates.len();
+    if model.without.has(Mechanism::WidePrior) {
+        return Place::Here;
+    }
     let mut measurements = 0;
     for (index, candidate) in candidates.iter().enumerate() {
         let Subject::Landmark(i) = candidate.subject else { continue };

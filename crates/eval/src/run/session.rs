@@ -7,7 +7,7 @@ use lienav_io::map_file::MapFile;
 use lienav_io::recording::Input;
 use lienav_slam::{
     Config, ConfigError, DropReason, Filter, LandmarkMap, MapMode, MeasurementKind, Sensor, Slam, StartMode, Step,
-    Subject,
+    Subject, Without,
 };
 use lienav_submaps::{Status, Submaps, Worker};
 use std::time::Instant;
@@ -60,6 +60,11 @@ impl Session {
             kinds: Vec::new(),
             given: Given::default(),
         })
+    }
+
+    /// Leaves mechanisms out; meant to be called before the first input.
+    pub fn leave_out(&mut self, without: Without) {
+        self.slam.leave_out(without);
     }
 
     /// Gives it a map that is known before the run.

@@ -29,6 +29,7 @@ use crate::model::Model;
 use crate::state::places::difference;
 use crate::state::{State, StateLandmark};
 use crate::update::{Workspace, identify, move_back};
+use crate::without::Mechanism;
 use lienav_lie::Se2;
 use nalgebra::{Matrix2, Vector2};
 
@@ -125,7 +126,7 @@ pub fn merge(
         return gone.len();
     }
     sweep(state, (model, memory), workspace, gone);
-    if workspace.closes_loops {
+    if workspace.closes_loops && !model.without.has(Mechanism::Loops) {
         merge_newer(state, (model, memory), workspace, gone);
     }
     gone.len()
@@ -143,7 +144,10 @@ fn merge_newer(
     if identification.is_empty() {
         return;
     }
-    memory.field_of_view.view_cells(state, memory.scan, views);
+    views.clear();
+    if !model.without.has(Mechanism::FieldOfView) {
+        memory.field_of_view.view_cells(state, memory.scan, views);
+    }
     let landmarks = Landmarks(state, memory, views);
     identification.search(&landmarks);
     // On trial only what moves the robot, and is watched: a loop.

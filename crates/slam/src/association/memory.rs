@@ -15,6 +15,7 @@ use crate::association::tally::Tally;
 use crate::input::Label;
 use crate::model::Model;
 use crate::state::State;
+use crate::without::Mechanism;
 use lienav_base::stamp::Stamp;
 use nalgebra::Vector2;
 use serde::{Deserialize, Serialize};
@@ -324,8 +325,13 @@ impl Memory {
         }
         self.cuts.note(self.scan, &state.pose.p, again == 0);
         self.note_visible(state, ambiguous);
-        self.compare_neighbours(state, model, (measurements, ambiguous));
-        self.count_at_places(state, model, (measurements, ambiguous));
+        self.duplicates.clear();
+        if !model.without.has(Mechanism::Duplicates) {
+            self.compare_neighbours(state, model, (measurements, ambiguous));
+        }
+        if !model.without.has(Mechanism::CountAtPlaces) {
+            self.count_at_places(state, model, (measurements, ambiguous));
+        }
         self.drop_hopeless(state)
     }
 

@@ -6,6 +6,7 @@ use crate::config::{Association, MapMode};
 use crate::estimator::Estimator;
 use crate::input::{Measurement, MeasurementKind};
 use crate::motion::Increment;
+use crate::without::Mechanism;
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
 use nalgebra::{Matrix3, Vector3};
@@ -53,7 +54,12 @@ impl Estimator {
     ) -> bool {
         let is_joint = self.model.association == Association::Joint && self.model.map.mode == MapMode::Mapping;
         let nameless = raw_measurements.iter().filter(|raw| raw.id.is_none()).count();
-        if !is_joint || self.memory.is_idle() || self.model.map.local_features > 0 || nameless < ENOUGH {
+        if self.model.without.has(Mechanism::AfterGap)
+            || !is_joint
+            || self.memory.is_idle()
+            || self.model.map.local_features > 0
+            || nameless < ENOUGH
+        {
             return false;
         }
         let gate = self.model.gate.associated(2)[0];

@@ -11,6 +11,7 @@ use crate::output::DropReason;
 use crate::pose_hypotheses::{PoseHypothesis, affordable, weigh};
 use crate::state::State;
 use crate::step::{Outcome, correct, predict};
+use crate::without::Mechanism;
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
 use nalgebra::Matrix3;
@@ -24,7 +25,8 @@ const GIVEN_UP: f64 = -10.0;
 impl Estimator {
     /// Whether a scan is taken as it may be read, and not as one rule says.
     pub fn follows_hypotheses(&self, measurements: &[Measurement]) -> bool {
-        let is_possible = self.model.map.mode == MapMode::Localization
+        let is_possible = !self.model.without.has(Mechanism::PoseHypotheses)
+            && self.model.map.mode == MapMode::Localization
             && self.model.association == Association::Unique
             && self.rows.record.is_none();
         is_possible && (!self.hypotheses.others.is_empty() || measurements.iter().any(|o| o.id.is_none()))

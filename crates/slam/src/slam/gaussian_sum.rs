@@ -10,6 +10,7 @@ use super::Slam;
 use crate::gaussian_sum::GaussianSum;
 use crate::inbox::QueuedScan;
 use crate::motion::Increment;
+use crate::without::Mechanism;
 use crate::{Config, Discretization, MapMode};
 use lienav_lie::Se2;
 use nalgebra::Matrix3;
@@ -20,7 +21,8 @@ const SUPPORT: f64 = 0.9;
 impl Slam {
     /// Whether a scan is of the sort that the sum is for.
     fn uses_sum(&self, scan: &QueuedScan) -> bool {
-        self.config.filter_mode() == MapMode::Localization
+        !self.estimator.model.without.has(Mechanism::GaussianSum)
+            && self.config.filter_mode() == MapMode::Localization
             && self.config.timing.rewind_s == 0.0
             && GaussianSum::has_room(self.estimator.model.known.len())
             && self.filter().discretization() != Discretization::Euler

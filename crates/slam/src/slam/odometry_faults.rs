@@ -23,6 +23,7 @@ use crate::history::odometry_faults::{Branch, BranchPoint, SUSPICIOUS, SlipHypot
 use crate::inbox::QueuedScan;
 use crate::output::{Processed, Step};
 use crate::slam::Slam;
+use crate::without::Mechanism;
 use lienav_base::stamp::Stamp;
 
 /// Where the filter was is kept after so many scans with measurements.
@@ -54,7 +55,8 @@ impl Slam {
     /// Whether motions may be doubted: as loops are tried.
     fn doubts(&self) -> bool {
         let Config { map, timing, .. } = &self.config;
-        map.mode == MapMode::Mapping
+        !self.estimator.model.without.has(Mechanism::Slips)
+            && map.mode == MapMode::Mapping
             && map.local_features == 0
             && timing.rewind_s == 0.0
             && self.search.global.is_none()
@@ -236,7 +238,8 @@ impl Slam {
         *weighed = branch.evidence_tally.against();
         let since = (*first - self.history.odometry_faults.before) as usize;
         self.aside(|slam| {
-            let cut = branch.point.estimator.cut();
+            let without = slam.estimator.model.without;
+            let cut = branch.point.estimator.cut().filter(|_| !without.has(Mechanism::Cuts));
             for slip in slips(cut) {
                 let time = branch.point.time;
                 let mut other = None;

@@ -25,6 +25,7 @@ use crate::slam::Slam;
 use crate::slam::finder::finder_config;
 use crate::slam::lost::{Recovery, Search};
 use crate::step::Outcome;
+use crate::without::Mechanism;
 
 /// Measurements are held back for so long, s: as long as measurements that do not tell where the robot is.
 const HELD_S: f64 = 10.0;
@@ -125,7 +126,8 @@ impl Slam {
     /// Begins a search if a scan contradicts that the robot is where it is taken to be: it was carried away. What the
     /// scan has initialized is dropped, and the pose is unknown within the map.
     pub(super) fn recover_if_carried(&mut self, scan: &QueuedScan) {
-        if self.recovery.search.is_some()
+        if self.estimator.model.without.has(Mechanism::Carried)
+            || self.recovery.search.is_some()
             || self.search.global.is_some()
             || self.filter().discretization() == Discretization::Euler
             || !self.estimator.is_elsewhere(&scan.measurements, &mut self.recovery.suspicion)

@@ -17,6 +17,7 @@ use crate::config::{Config, MapMode};
 use crate::inbox::QueuedScan;
 use crate::output::{DropReason, Step};
 use crate::slam::Slam;
+use crate::without::Mechanism;
 
 /// After so many scans it may be looked again. Early, because what is learned first changes most; the last one ends.
 const AFTER_SCANS: [usize; 3] = [10, 30, 100];
@@ -68,7 +69,10 @@ impl Slam {
     /// a look between would be another one.
     fn is_refiltering(&self) -> bool {
         let Config { learning, timing, .. } = &self.config;
-        learning.enabled && self.config.filter_mode() == MapMode::Mapping && timing.rewind_s == 0.0
+        !self.estimator.model.without.has(Mechanism::Refilter)
+            && learning.enabled
+            && self.config.filter_mode() == MapMode::Mapping
+            && timing.rewind_s == 0.0
     }
 
     /// Whether steps can be made again quickly.

@@ -16,6 +16,7 @@ use crate::history::undo_loop::Closed;
 use crate::inbox::QueuedScan;
 use crate::output::{DropReason, Step};
 use crate::slam::Slam;
+use crate::without::Mechanism;
 
 /// With more landmarks, the steps that are made again would take longer than a robot should wait.
 const MOST_LANDMARKS: usize = 512;
@@ -60,7 +61,8 @@ impl Slam {
     /// they would have given in time, and not in a part of a map, which others build on.
     fn tries_loops(&self) -> bool {
         let Config { map, timing, .. } = &self.config;
-        map.mode == MapMode::Mapping
+        !self.estimator.model.without.has(Mechanism::UndoLoop)
+            && map.mode == MapMode::Mapping
             && map.local_features == 0
             && timing.rewind_s == 0.0
             && self.search.global.is_none()
