@@ -7,6 +7,7 @@ mod fields;
 mod finder;
 mod gaussian_sum;
 mod given_pose;
+mod history;
 mod intake;
 mod last_valid;
 mod linearization;

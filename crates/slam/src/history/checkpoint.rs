@@ -28,3 +28,10 @@ impl Point {
         self.time <= stamp && self.last_step.is_none_or(|last| last < stamp)
     }
 }
+
+/// The filter before a scan, and which scan of the [log](super::log) that is.
+pub struct Checkpoint {
+    pub point: Point,
+    /// How many scans were processed before it.
+    pub scan: u64,
+}

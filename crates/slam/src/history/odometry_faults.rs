@@ -4,8 +4,6 @@ use crate::associated::Associated;
 use crate::association::evidence_tally::{EvidenceTally, LandmarkEvidence};
 use crate::estimator::Slip;
 use crate::history::checkpoint::Point;
-use crate::inbox::QueuedScan;
-use lienav_base::stamp::Stamp;
 use std::collections::VecDeque;
 /// The logarithm of the odds against a slip, and of those at which it is believed.
 pub const UNLIKELY: f64 = 6.9;
@@ -36,8 +34,8 @@ pub struct Branch {
 /// Where the filter was, and what it has made of the scans since.
 pub struct BranchPoint {
     pub branch: Branch,
-    /// How many scans had come before.
-    pub scans: u64,
+    /// How many scans were processed before.
+    pub scan: u64,
     /// What it had made of them when the last hypotheses began.
     pub weighed: f64,
     pub hypotheses: Vec<SlipHypothesis>,
@@ -73,13 +71,8 @@ impl SlipHypothesis {
 #[derive(Default)]
 pub struct OdometryFaults {
     pub branch_points: VecDeque<BranchPoint>,
-    /// The scans since the first one, and how many were before.
-    pub scans: VecDeque<QueuedScan>,
-    pub before: u64,
     /// Scans with measurements since the last one.
     pub since: usize,
-    /// Merges since the first one: after how many scans, the landmark that is gone, and the one that was kept.
-    pub merged: Vec<(u64, (u32, u32))>,
     /// Those that are not followed any more, for their memory.
     pub spare: Vec<Branch>,
     /// A buffer of what a scan makes of the landmarks, and whether the last one makes something of them.
@@ -90,16 +83,6 @@ pub struct OdometryFaults {
 }
 
 impl OdometryFaults {
-    /// The scan that has come last.
-    pub fn last_scan(&mut self) -> Option<&mut QueuedScan> {
-        self.scans.back_mut()
-    }
-
-    /// The first time to which the filter may go back.
-    pub fn oldest(&self) -> Option<Stamp> {
-        self.branch_points.front().map(|branch_point| branch_point.branch.point.time)
-    }
-
     /// Whether no other hypothesis that has the robot elsewhere is nearly as likely as this one: that it has slipped is
     /// sure then, and where it is, is not.
     pub fn is_undisputed(&self, branch_point: usize, slip: Slip) -> bool {

@@ -36,22 +36,13 @@ impl Slam {
         let turned_out = renamed.turned_out(&merged, |id| self.estimator.state.find(id).is_some());
         merged.extend(turned_out);
         self.estimator.set_merged(merged);
-        self.history.undo_loop.set_split(split);
+        self.history.undo_loop.split = split;
     }
 
     /// What a scan was taken for is kept with it, for who takes it in again.
-    pub(super) fn name_kept(&mut self, scan: &QueuedScan, step: &Processed) {
-        if !matches!(step, Ok(Some(_))) || self.estimator.memory().is_idle() {
-            return;
-        }
-        let measurements = self.estimator.measurements();
-        let kept = [
-            self.history.refilter.last_scan(),
-            self.history.undo_loop.last_scan(),
-            self.history.odometry_faults.last_scan(),
-        ];
-        for kept in kept.into_iter().flatten().filter(|kept| kept.place() == scan.place()) {
-            kept.names.take(measurements);
+    pub(super) fn name(&self, scan: &mut QueuedScan, step: &Processed) {
+        if matches!(step, Ok(Some(_))) && !self.estimator.memory().is_idle() {
+            scan.names.take(self.estimator.measurements());
         }
     }
 }

@@ -19,8 +19,8 @@ use crate::association::cuts::Cut;
 use crate::association::evidence_tally::EvidenceTally;
 use crate::config::{Config, MapMode};
 use crate::estimator::Slip;
+use crate::history::MAX_LANDMARKS;
 use crate::history::odometry_faults::{Branch, BranchPoint, SUSPICIOUS, SlipHypothesis};
-use crate::inbox::QueuedScan;
 use crate::output::{Processed, Step};
 use crate::slam::Slam;
 use crate::without::Mechanism;
@@ -30,14 +30,6 @@ use lienav_base::stamp::Stamp;
 const EVERY: usize = 4;
 /// So many of these times are kept.
 const KEPT: usize = 16;
-/// With more landmarks, the steps that are made again would take longer than a robot should wait.
-const MOST_LANDMARKS: usize = 64;
-/// As many messages of odometry and inertial samples are kept that were used.
-const MOST_MESSAGES: usize = 4096;
-/// As many scans are kept, those without measurements too.
-const MOST_SCANS: usize = 600;
-/// A scan with more measurements is not kept: in a map this small, most of them are of no landmark.
-const MAX_MEASUREMENTS: usize = 256;
 /// How far a robot that slips has turned otherwise, and with which standard deviation, rad. If the filter were told of
 /// one slip as wide as all of them, landmarks would be on circles where it knows tangents.
 const TURNS: [(f64, f64); 3] = [(0.0, 0.3), (0.4, 0.2), (-0.4, 0.2)];
@@ -60,40 +52,33 @@ impl Slam {
             && map.local_features == 0
             && timing.rewind_s == 0.0
             && self.search.global.is_none()
-            && self.estimator.state.landmarks.len() <= MOST_LANDMARKS
-            && self.intake.inbox.past_messages() <= MOST_MESSAGES
-            && self.history.odometry_faults.scans.len() < MOST_SCANS
+            && self.estimator.state.landmarks.len() <= MAX_LANDMARKS
             && !self.estimator.is_recorded()
     }
 
-    /// Keeps what is needed to take this scan in again; to be called before it is processed.
-    pub(super) fn keep_for_odometry_faults(&mut self, scan: &QueuedScan) {
+    /// Keeps a branch point where the last one is some scans ago, before the state moves from `time`.
+    pub(super) fn keep_for_odometry_faults(&mut self, time: Stamp) {
         if self.estimator.memory().is_idle() {
             return;
         }
-        if !self.doubts() || scan.measurements.len() > MAX_MEASUREMENTS {
+        if !self.doubts() {
             return self.end_odometry_faults();
         }
-        let Some(time) = self.at.time.filter(|time| *time <= scan.stamp) else { return };
-        if self.history.odometry_faults.branch_points.is_empty() || self.history.odometry_faults.since >= EVERY {
-            if self.history.odometry_faults.branch_points.len() >= KEPT {
-                self.forget_first_branch_point();
-            }
-            self.intake.inbox.keep_past(true);
-            let scans = self.history.odometry_faults.before + self.history.odometry_faults.scans.len() as u64;
-            let spare = self.history.odometry_faults.spare.pop();
-            let mut branch = self.branch_at(time, spare);
-            self.estimator.begin(&mut branch.evidence_tally);
-            self.history.odometry_faults.branch_points.push_back(BranchPoint {
-                branch,
-                scans,
-                weighed: 0.0,
-                hypotheses: Vec::new(),
-            });
-            self.history.odometry_faults.since = 0;
+        let faults = &self.history.odometry_faults;
+        if !faults.branch_points.is_empty() && faults.since < EVERY {
+            return;
         }
-        let copy = self.intake.inbox.copy(scan);
-        self.history.odometry_faults.scans.push_back(copy);
+        if faults.branch_points.len() >= KEPT {
+            self.forget_first_branch_point();
+        }
+        self.intake.inbox.keep_past(true);
+        let spare = self.history.odometry_faults.spare.pop();
+        let mut branch = self.branch_at(time, spare);
+        self.estimator.begin(&mut branch.evidence_tally);
+        let scan = self.history.log.next();
+        let branch_point = BranchPoint { branch, scan, weighed: 0.0, hypotheses: Vec::new() };
+        self.history.odometry_faults.branch_points.push_back(branch_point);
+        self.history.odometry_faults.since = 0;
     }
 
     /// Where the filter is, in the memory of a way that nobody goes any more. What is in the account is to be begun.
@@ -104,23 +89,13 @@ impl Slam {
         }
     }
 
-    fn forget_first_branch_point(&mut self) {
+    /// Motions before the second branch point are not tested any more.
+    pub(super) fn forget_first_branch_point(&mut self) {
         if let Some(BranchPoint { branch, hypotheses, .. }) = self.history.odometry_faults.branch_points.pop_front() {
             self.history.odometry_faults.spare.push(branch);
             self.history.odometry_faults.spare.extend(hypotheses.into_iter().map(|hypothesis| hypothesis.branch));
         }
-        let Some(first) = self.history.odometry_faults.branch_points.front().map(|branch_point| branch_point.scans)
-        else {
-            return;
-        };
-        while self.history.odometry_faults.before < first
-            && let Some(scan) = self.history.odometry_faults.scans.pop_front()
-        {
-            self.history.odometry_faults.before += 1;
-            self.intake.inbox.recycle(scan);
-        }
-        self.history.odometry_faults.merged.retain(|(count, _)| *count > first);
-        self.forget_past_as_needed();
+        self.forget_unneeded();
     }
 
     /// The robot has moved as odometry says.
@@ -128,10 +103,7 @@ impl Slam {
         if !self.history.odometry_faults.branch_points.is_empty() {
             self.history.odometry_faults.branch_points.clear();
             self.history.odometry_faults.spare.clear();
-            self.history.odometry_faults.before += self.history.odometry_faults.scans.len() as u64;
-            self.history.odometry_faults.scans.drain(..).for_each(|scan| self.intake.inbox.recycle(scan));
-            self.history.odometry_faults.merged.clear();
-            self.keep_past_as_needed();
+            self.forget_unneeded();
         }
     }
 
@@ -155,9 +127,6 @@ impl Slam {
         if self.history.odometry_faults.branch_points.is_empty() {
             return None;
         }
-        let count = self.history.odometry_faults.before + self.history.odometry_faults.scans.len() as u64;
-        // Of scans that are kept only: they are undone with them.
-        self.history.odometry_faults.merged.extend(self.estimator.merged().iter().map(|pair| (count, *pair)));
         if !self.history.odometry_faults.has_scan_evidence {
             return None;
         }
@@ -197,7 +166,8 @@ impl Slam {
         if self.history.odometry_faults.branch_points.iter().all(|branch_point| branch_point.hypotheses.is_empty()) {
             return;
         }
-        let Some(scan) = self.history.odometry_faults.scans.pop_back() else { return };
+        let log = std::mem::take(&mut self.history.log);
+        let Some(scan) = log.last() else { return };
         let (mut branch_points, mut spare) = (
             std::mem::take(&mut self.history.odometry_faults.branch_points),
             std::mem::take(&mut self.history.odometry_faults.spare),
@@ -211,7 +181,7 @@ impl Slam {
                     |SlipHypothesis { branch: Branch { point, evidence_tally }, scans, .. }| {
                         let mut is_same = false;
                         slam.on(point, |slam| {
-                            let _ = slam.take_in_for(&scan, evidence_tally, true);
+                            let _ = slam.take_in_for(scan, evidence_tally, true);
                             is_same = slam.estimator.state.pose_covariance()[(2, 2)] < known
                                 && (evidence_tally.against() - own.evidence_tally.against()).abs() < SETTLED.2;
                         });
@@ -222,7 +192,7 @@ impl Slam {
                 spare.extend(given_up.map(|hypothesis| hypothesis.branch));
             }
         });
-        self.history.odometry_faults.scans.push_back(scan);
+        self.history.log = log;
         (self.history.odometry_faults.branch_points, self.history.odometry_faults.spare) = (branch_points, spare);
     }
 
@@ -233,10 +203,9 @@ impl Slam {
             std::mem::take(&mut self.history.odometry_faults.branch_points),
             std::mem::take(&mut self.history.odometry_faults.spare),
         );
-        let scans = std::mem::take(&mut self.history.odometry_faults.scans);
-        let BranchPoint { branch, scans: first, weighed, hypotheses } = &mut branch_points[k];
+        let log = std::mem::take(&mut self.history.log);
+        let BranchPoint { branch, scan: first, weighed, hypotheses } = &mut branch_points[k];
         *weighed = branch.evidence_tally.against();
-        let since = (*first - self.history.odometry_faults.before) as usize;
         self.aside(|slam| {
             let without = slam.estimator.model.without;
             let cut = branch.point.estimator.cut().filter(|_| !without.has(Mechanism::Cuts));
@@ -246,7 +215,7 @@ impl Slam {
                 slam.on(&mut branch.point, |slam| {
                     let other = other.insert(slam.branch_at(time, spare.pop()));
                     slam.slip(slip, &mut other.evidence_tally);
-                    for scan in scans.range(since..) {
+                    for scan in log.since(*first) {
                         let _ = slam.take_in_for(scan, &mut other.evidence_tally, true);
                     }
                 });
@@ -257,11 +226,8 @@ impl Slam {
                 }
             }
         });
-        (
-            self.history.odometry_faults.branch_points,
-            self.history.odometry_faults.spare,
-            self.history.odometry_faults.scans,
-        ) = (branch_points, spare, scans);
+        self.history.log = log;
+        (self.history.odometry_faults.branch_points, self.history.odometry_faults.spare) = (branch_points, spare);
     }
 
     /// The robot slips, and an account begins.
@@ -272,27 +238,22 @@ impl Slam {
 
     /// Goes on as if the robot had slipped at the time of this branch point.
     fn take_slip(&mut self, k: usize, slip: Slip) -> Option<Processed> {
-        let BranchPoint { branch: Branch { point, mut evidence_tally }, scans, .. } =
+        let BranchPoint { branch: Branch { point, mut evidence_tally }, scan: from, .. } =
             self.history.odometry_faults.branch_points.drain(..).nth(k)?;
         let mut again = self.go_back_for_good(point);
         self.slip(slip, &mut evidence_tally);
         let mut last = None;
-        let since = (scans - self.history.odometry_faults.before) as usize;
-        let merged = self.history.odometry_faults.merged.drain(..).filter(|(count, _)| *count > scans);
-        let split = merged.map(|(_, pair)| pair).collect();
-        for (k, scan) in std::mem::take(&mut self.history.odometry_faults.scans).into_iter().enumerate() {
-            self.history.odometry_faults.before += 1;
-            if k >= since {
-                last = Some(self.take_in_for(&scan, &mut evidence_tally, true));
-                self.note_again(&mut again, &scan);
-            }
+        let split = self.history.log.merged_since(from);
+        for scan in self.history.log.take(from) {
+            last = Some(self.take_in_for(&scan, &mut evidence_tally, true));
+            self.note_again(&mut again, &scan);
             self.intake.inbox.recycle(scan);
         }
         self.end_again(again, split);
         self.estimator.note_slip();
         self.believe_loop();
         self.end_refilter();
-        self.keep_past_as_needed();
+        self.forget_unneeded();
         self.commit();
         self.look_ahead();
         last
@@ -337,7 +298,7 @@ mod tests {
             let one = hypothesis(0.4, 0.0, 20.0);
             let slip = one.slip;
             let branch = Branch { point: at(0.0), evidence_tally: EvidenceTally::telling(0.0) };
-            let branch_point = BranchPoint { branch, scans: 0, weighed: 0.0, hypotheses: vec![one, other] };
+            let branch_point = BranchPoint { branch, scan: 0, weighed: 0.0, hypotheses: vec![one, other] };
             OdometryFaults { branch_points: VecDeque::from([branch_point]), ..OdometryFaults::default() }
                 .is_undisputed(0, slip)
         };

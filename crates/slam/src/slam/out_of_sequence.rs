@@ -1,7 +1,7 @@
 //! Scans that come when the filter has gone on, out of sequence. It goes back to a point before them, and comes forward
 //! again with all that was used since: rollback and replay, exact, at the cost of the steps that are made again.
 
-use crate::history::rollback::{Numbered, Rollback};
+use crate::history::checkpoint::Checkpoint;
 use crate::inbox::QueuedScan;
 use crate::input::{Measurement, MeasurementKind};
 use crate::output::DropReason;
@@ -16,13 +16,13 @@ impl Slam {
     /// How many scans came too late for their place, and were taken in by going back (`timing.rewind_s`). They make no
     /// [`Step`](crate::Step) of their own: later steps and [`Slam::predicted`] have them.
     pub fn late_scans(&self) -> u64 {
-        self.history.rollback.late
+        self.history.late.count
     }
 
     /// How many points and how many scans are kept.
     #[cfg(test)]
     pub(crate) fn rollback_sizes(&self) -> (usize, usize) {
-        (self.history.rollback.points.len(), self.history.rollback.scans.len())
+        (self.history.late.checkpoints.len(), self.history.log.count(0))
     }
 
     /// How many messages are kept that were used.
@@ -31,73 +31,42 @@ impl Slam {
         self.intake.inbox.past_messages()
     }
 
-    /// There is no way back from here: what changed is more than steps change.
-    pub(super) fn stay(&mut self) {
-        self.end_refilter();
-        self.end_odometry_faults();
-        self.believe_loop();
-        self.estimator.leap();
-        let Rollback { points, scans, forgotten, .. } = &mut self.history.rollback;
-        points.clear();
-        *forgotten += scans.len() as u64;
-        scans.drain(..).for_each(|scan| self.intake.inbox.recycle(scan));
-        if let Some(time) = self.at.time {
-            self.intake.inbox.forget_past(time);
-        }
-    }
-
     /// There is no way back if scans of this sensor were used since the first point. Those of the configuration are
     /// one.
     pub(super) fn stay_if_used(&mut self, kind: MeasurementKind) {
         let is_added = |kind| matches!(kind, MeasurementKind::Added(_));
         let is_same = |used: MeasurementKind| used == kind || !(is_added(used) || is_added(kind));
-        if self.history.rollback.scans.iter().any(|scan| is_same(scan.kind)) {
+        if self.history.log.since(0).any(|scan| is_same(scan.kind)) {
             self.stay();
         }
     }
 
-    /// Keeps what is needed to take in a scan before this one later; to be called before it is processed.
-    pub(super) fn keep_for_rollback(&mut self, scan: &QueuedScan) {
-        if self.at.time.is_some_and(|time| time <= scan.stamp) && self.keep_point() {
-            let copy = self.intake.inbox.copy(scan);
-            self.history.rollback.scans.push_back(copy);
-        }
-    }
-
-    /// Keeps a point to go back to where the last one is long ago; to be called before the state moves. Says whether
-    /// anybody goes back.
-    pub(super) fn keep_point(&mut self) -> bool {
+    /// Keeps a checkpoint where the last one is long ago, before the state moves from `time`.
+    pub(super) fn keep_for_late_scans(&mut self, time: Stamp) {
         let window_s = self.config.timing.rewind_s;
-        let Some(time) = self.at.time.filter(|_| window_s > 0.0) else { return false };
+        if window_s <= 0.0 {
+            return;
+        }
         if self.search.global.is_some() {
-            // Nobody goes back into a search, however long it takes.
+            // The filter never goes back into a search, however long it takes.
             self.intake.inbox.forget_past(time);
-            return false;
+            return;
         }
-        let newest = self.history.rollback.points.back();
+        let newest = self.history.late.checkpoints.back();
         if newest.is_none_or(|newest| time.since(newest.point.time) >= window_s / POINTS) {
-            let scans = self.history.rollback.forgotten + self.history.rollback.scans.len() as u64;
-            let point = self.point(time);
-            self.history.rollback.points.push_back(Numbered { point, scans });
-            self.forget_points(time - window_s);
+            let (point, scan) = (self.point(time), self.history.log.next());
+            self.history.late.checkpoints.push_back(Checkpoint { point, scan });
+            self.forget_checkpoints(time - window_s);
         }
-        true
     }
 
-    /// Forgets the points that no scan of `stamp` or later needs, and what came before the first that stays.
-    fn forget_points(&mut self, stamp: Stamp) {
-        let Rollback { points, scans, forgotten, .. } = &mut self.history.rollback;
-        while points.get(1).is_some_and(|second| second.point.is_before(stamp)) {
-            points.pop_front();
+    /// Forgets the checkpoints that no scan of `stamp` or later needs.
+    fn forget_checkpoints(&mut self, stamp: Stamp) {
+        let checkpoints = &mut self.history.late.checkpoints;
+        while checkpoints.get(1).is_some_and(|second| second.point.is_before(stamp)) {
+            checkpoints.pop_front();
         }
-        let Some(first) = points.front() else { return };
-        while *forgotten < first.scans
-            && let Some(scan) = scans.pop_front()
-        {
-            self.intake.inbox.recycle(scan);
-            *forgotten += 1;
-        }
-        self.intake.inbox.forget_past(first.point.time);
+        self.forget_unneeded();
     }
 
     /// Takes in a scan from before the instant that the state holds for.
@@ -109,29 +78,30 @@ impl Slam {
     ) -> Result<(), DropReason> {
         let window_s = self.config.timing.rewind_s;
         let is_within = self.at.time.is_some_and(|time| time.since(stamp) <= window_s);
-        if self.history.rollback.scans.iter().any(|scan| scan.place() == (stamp, kind.index())) {
+        if self.history.log.since(0).any(|scan| scan.place() == (stamp, kind.index())) {
             return Err(DropReason::DuplicateStamp);
         }
-        let place = self.history.rollback.points.iter().rposition(|numbered| numbered.point.is_before(stamp));
+        let checkpoints = &mut self.history.late.checkpoints;
+        let place = checkpoints.iter().rposition(|kept| kept.point.is_before(stamp));
         let Some(place) = place.filter(|_| is_within) else {
             return Err(if self.at.last_step.is_none() { DropReason::NotStarted } else { DropReason::TooLate });
         };
-        let point = self.history.rollback.points.drain(place..).next();
-        if let Some(point) = point {
-            self.replay(point, QueuedScan::new(stamp, kind, measurements));
+        let checkpoint = checkpoints.drain(place..).next();
+        if let Some(checkpoint) = checkpoint {
+            self.replay(checkpoint, QueuedScan::new(stamp, kind, measurements));
         }
         Ok(())
     }
 
-    /// Goes back to `point`, and comes forward again with `late` in its place.
-    fn replay(&mut self, Numbered { point, scans: processed }: Numbered, late: QueuedScan) {
+    /// Goes back to a checkpoint, and comes forward again with `late` in its place.
+    fn replay(&mut self, Checkpoint { point, scan: from }: Checkpoint, late: QueuedScan) {
         let place = late.place();
-        let mut scans = self.history.rollback.scans.split_off((processed - self.history.rollback.forgotten) as usize);
+        let mut scans = self.history.log.take(from);
         scans.insert(scans.partition_point(|scan| scan.place() < place), late);
 
         self.go_back(point);
         for mut scan in scans {
-            self.keep_for_rollback(&scan);
+            self.keep(&scan);
             let counted = (self.tally.counts, self.tally.reinitialized);
             let outcome = self.process(&mut scan);
             if scan.place() != place {
@@ -142,7 +112,7 @@ impl Slam {
             }
             self.intake.inbox.recycle(scan);
         }
-        self.history.rollback.late += 1;
+        self.history.late.count += 1;
         self.note_validity();
         let _step = self.reinitialize_if_invalid(Ok(None));
         self.commit();

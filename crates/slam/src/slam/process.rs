@@ -23,13 +23,10 @@ impl Slam {
                 return joined;
             }
             let Some(mut scan) = self.pop_due_scan() else { return joined };
-            self.keep_for_rollback(&scan);
-            self.keep_for_refilter(&scan);
-            self.keep_for_undo_loop(&scan);
-            self.keep_for_odometry_faults(&scan);
+            self.keep(&scan);
             let step = self.process_first(&mut scan);
             self.note_validity();
-            self.name_kept(&scan, &step);
+            self.note_in_log(&scan, &step);
             self.note_scan_evidence(&step);
             let step = self.refilter_scans().unwrap_or(step);
             let step = self.judge_loop(step.as_ref().ok().and_then(Option::as_ref)).unwrap_or(step);
@@ -141,7 +138,7 @@ impl Slam {
     /// Takes odometry older than the reorder window into the state.
     pub(super) fn commit(&mut self) {
         while let (Some(time), Some(to)) = (self.at.time, self.intake.inbox.odometry_to_commit(self.window_s())) {
-            self.keep_point();
+            self.keep_for_late_scans(time);
             self.advance(time, to);
         }
     }

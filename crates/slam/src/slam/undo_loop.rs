@@ -12,23 +12,12 @@
 use crate::association::trial::Verdict;
 use crate::config::{Config, MapMode};
 use crate::estimator::ClosedLoop;
+use crate::history::MAX_LANDMARKS_OF_LOOPS;
+use crate::history::checkpoint::Checkpoint;
 use crate::history::undo_loop::Closed;
-use crate::inbox::QueuedScan;
 use crate::output::{DropReason, Step};
 use crate::slam::Slam;
 use crate::without::Mechanism;
-
-/// With more landmarks, the steps that are made again would take longer than a robot should wait.
-const MOST_LANDMARKS: usize = 512;
-
-/// As many messages of odometry and inertial samples are kept that were used.
-const MOST_MESSAGES: usize = 4096;
-
-/// As many scans are kept, those without measurements too. They come often from sensors that look rarely.
-const MOST_SCANS: usize = 600;
-
-/// So many measurements are kept at most.
-const MAX_MEASUREMENTS: usize = 8192;
 
 impl Slam {
     /// The landmarks that turned out to be one with the last step: the identity that is gone, and the one that was
@@ -48,7 +37,7 @@ impl Slam {
     /// Whether a loop is on trial.
     #[cfg(test)]
     pub(crate) fn is_loop_on_trial(&self) -> bool {
-        self.history.undo_loop.is_open()
+        self.history.undo_loop.closed.is_some()
     }
 
     /// These pairs are not merged as a loop.
@@ -68,30 +57,20 @@ impl Slam {
             && self.search.global.is_none()
     }
 
-    /// Keeps what is needed to go back before this scan and come forward again; to be called before it is processed.
-    pub(super) fn keep_for_undo_loop(&mut self, scan: &QueuedScan) {
+    /// Says whether the next scan may close a loop on trial.
+    pub(super) fn prepare_loop(&mut self) {
         self.history.undo_loop.split.clear();
-        let tries = self.tries_loops();
-        let too_many = self.estimator.state.landmarks.len() > MOST_LANDMARKS || !tries;
-        let past = self.intake.inbox.past_messages();
-        if let Some(closed) = &mut self.history.undo_loop.closed {
-            closed.measurements += scan.measurements.len();
-            let is_full = closed.scans.len() >= MOST_SCANS || closed.measurements > MAX_MEASUREMENTS;
-            if too_many || is_full || past > MOST_MESSAGES {
-                self.believe_loop();
-            } else {
-                let copy = self.intake.inbox.copy(scan);
-                closed.scans.push(copy);
-            }
+        let is_quick = self.estimator.state.landmarks.len() <= MAX_LANDMARKS_OF_LOOPS && self.tries_loops();
+        if !is_quick {
+            self.believe_loop();
         }
         let is_free = self.history.undo_loop.closed.as_ref().is_none_or(|closed| closed.trial.is_likely());
-        self.estimator.try_loops(!too_many && is_free);
+        self.estimator.try_loops(is_quick && is_free);
     }
 
     /// Weighs what the last scan says of the loop on trial, or begins a trial of the loop that it has closed.
     fn follow_loop(&mut self, step: Option<&Step>) {
         if let Some(closed) = &mut self.history.undo_loop.closed {
-            closed.merged.extend_from_slice(self.estimator.merged());
             if let Some(step) = step {
                 self.estimator.judge(&mut closed.trial, (step.nis, step.dof));
             }
@@ -104,8 +83,8 @@ impl Slam {
             *point.estimator = before;
             let merged = self.estimator.merged().to_vec();
             self.intake.inbox.keep_past(true);
-            self.history.undo_loop.closed =
-                Some(Closed { point, scans: Vec::new(), measurements: 0, pairs, merged, trial });
+            let before = Checkpoint { point, scan: self.history.log.next() };
+            self.history.undo_loop.closed = Some(Closed { before, pairs, merged, trial });
         }
     }
 
@@ -124,32 +103,35 @@ impl Slam {
 
     /// The loop on trial stays.
     pub(super) fn believe_loop(&mut self) {
-        if let Some(closed) = self.history.undo_loop.closed.take() {
-            closed.scans.into_iter().for_each(|scan| self.intake.inbox.recycle(scan));
-            self.keep_past_as_needed();
+        if self.history.undo_loop.closed.take().is_some() {
+            self.forget_unneeded();
         }
     }
 
     fn take_loop_back(&mut self) -> Option<Result<Option<Step>, DropReason>> {
-        let Closed { point, scans, pairs, merged, .. } = self.history.undo_loop.closed.take()?;
+        let Closed { before: Checkpoint { point, scan: from }, pairs, mut merged, .. } =
+            self.history.undo_loop.closed.take()?;
+        merged.extend(self.history.log.merged_since(from));
         // What was used before the loop does not wait again.
         self.intake.inbox.forget_past(point.time);
         let mut again = self.go_back_for_good(point);
         self.estimator.forbid(&pairs);
+        let scans = self.history.log.take(from);
         self.end_refilter();
         self.end_odometry_faults();
         let mut last = None;
-        for scan in scans {
-            self.keep_for_undo_loop(&scan);
+        for mut scan in scans {
+            self.prepare_loop();
             let step = self.take_in(&scan);
             self.note_again(&mut again, &scan);
-            self.name_kept(&scan, &step);
+            self.name(&mut scan, &step);
+            self.history.log.push(scan);
+            self.history.log.note_merges(self.estimator.merged());
             self.follow_loop(step.as_ref().ok().and_then(Option::as_ref));
             last = Some(step);
-            self.intake.inbox.recycle(scan);
         }
         self.end_again(again, merged);
-        self.keep_past_as_needed();
+        self.forget_unneeded();
         self.commit();
         self.look_ahead();
         last
