@@ -4,8 +4,8 @@ use super::scenario::{OutsideConfig, Scenario, TwistUnit};
 use super::simulation::Simulation;
 use lienav_lie::wrap_angle;
 use lienav_slam::{
-    AbsoluteConfig, CalibrationConfig, Config, Filter, GateConfig, InitialConfig, MapConfig, MotionConfig, NoiseAt,
-    NoiseUnit, SensorConfig, StereoModel, TimingConfig, TwistHold, TwistPath, WorldConfig,
+    AbsoluteConfig, CalibrationConfig, Config, Filter, GateConfig, InitialConfig, LearningConfig, MapConfig,
+    MotionConfig, NoiseAt, NoiseUnit, SensorConfig, StereoModel, TimingConfig, TwistHold, TwistPath, WorldConfig,
 };
 
 /// The filter's own limits of range are wider than the sensor's by this factor. Noise makes some far features seem
@@ -34,6 +34,8 @@ impl Simulation {
             absolute: absolute(scenario),
             calibration: calibration(scenario),
             timing: timing(scenario),
+            // The noise is what the simulator draws.
+            learning: LearningConfig { enabled: false, ..LearningConfig::default() },
             ..Config::default()
         }
     }

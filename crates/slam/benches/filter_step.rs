@@ -22,6 +22,7 @@ struct Scene {
 impl Scene {
     fn new(filter: &str, landmarks: usize) -> Self {
         let mut config = Config { filter: filter.into(), ..Config::default() };
+        config.learning.enabled = false;
         config.map.max_features = landmarks;
         config.gate.probability = 1.0;
         let ring = |i: usize| {

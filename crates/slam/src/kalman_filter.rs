@@ -83,12 +83,13 @@ pub struct KalmanFilter {
 }
 
 impl KalmanFilter {
-    /// At the initial pose of `config`, with an empty map; [`Config::filter`] is not read, and no message is delayed or
-    /// put into order.
+    /// At the initial pose of `config`, with an empty map; [`Config::filter`] is not read, no message is delayed or put
+    /// into order, and the noise is as stated: none is learned.
     ///
     /// # Errors
     /// A setting out of range, or choices without effect; a map that is known or made in submaps.
-    pub fn new(filter: Filter, config: Config) -> Result<Self, ConfigError> {
+    pub fn new(filter: Filter, mut config: Config) -> Result<Self, ConfigError> {
+        config.learning.enabled = false;
         filter.check()?;
         config.check_ranges()?;
         if config.map.mode != MapMode::Mapping || config.makes_submaps() {

@@ -1,6 +1,7 @@
 //! Landmarks that wait for their place.
 
 use super::single::{FILTERS, World, single};
+use super::with_stated_noise;
 use super::*;
 use nalgebra::Vector3;
 
@@ -171,7 +172,7 @@ fn a_measurement_from_a_anchor_pose_is_linearized_as_it_is() {
     for coordinates in [Coordinates::World, Coordinates::Robot, Coordinates::Invariant] {
         for (kind, value) in [(MeasurementKind::Range, 6.0), (MeasurementKind::Bearing, -0.8)] {
             let mut state = laws::correlated(coordinates, 3, 4);
-            state.mounts = sensors.mounts(&Calibration::new(&Config::default().calibration));
+            state.mounts = sensors.mounts(&Calibration::new(&with_stated_noise().calibration));
             let measurement = sensors.read(kind, &Measurement::new(Some(0), [value])).unwrap();
             let at =
                 |state: &State| linearized_from(state, &sensors, (1, 2), &measurement, &state.landmarks[0].x).unwrap();

@@ -1,7 +1,7 @@
 //! Landmarks of a known map in the state: as they enter it, and frozen ones against those that are not.
 
 use super::laws::correlated;
-use super::{linearized, stamp};
+use super::{linearized, stamp, with_stated_noise};
 use crate::activate::activate_all;
 use crate::known_map::KnownMap;
 use crate::linearize::Match;
@@ -135,7 +135,7 @@ fn an_update_of_frozen_landmarks_is_that_of_a_plain_schmidt_filter() {
     let filters = [("ekf", Coordinates::World), ("invariant", Coordinates::Invariant)];
     for (name, coordinates) in filters {
         let filter = Filter::named(name).unwrap();
-        let sensors = Sensors::new(&Config::default().sensor, StereoModel::Bearings, &[]);
+        let sensors = Sensors::new(&with_stated_noise().sensor, StereoModel::Bearings, &[]);
         let mut state = correlated(coordinates, 4, 9);
         state.freeze();
         let p = state.covariance.to_matrix();

@@ -1,5 +1,6 @@
 //! A robot with a narrow camera among landmarks without identity that stand in groups, as those of MR.CLAM do.
 
+use super::with_stated_noise;
 use crate::{
     Config, LandmarkMap, MapLandmark, MapMode, Measurement, MeasurementKind, NoiseUnit, Odometry, Slam, StartMode, Step,
 };
@@ -46,7 +47,7 @@ fn truth(time: f64) -> Se2 {
 }
 
 fn config(start: StartMode) -> Config {
-    let mut config = Config::default();
+    let mut config = with_stated_noise();
     (config.map.mode, config.initial.mode) = (MapMode::Localization, start);
     config.motion.noise = NoiseUnit::SpectralDensity;
     (config.motion.velocity_x_std, config.motion.velocity_y_std, config.motion.yaw_rate_std) = (0.02, 0.01, 0.03);

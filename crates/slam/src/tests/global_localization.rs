@@ -1,5 +1,6 @@
 //! From measurements of a filter's sensors to a pose that the filter can take.
 
+use super::with_stated_noise;
 use crate::motion::Increment;
 use crate::{Config, DropReason, GlobalLocalization, LandmarkMap, MapLandmark, Measurement, MeasurementKind, Slam};
 use crate::{FinderConfig, Verdict};
@@ -23,7 +24,7 @@ fn a_filter_that_is_told_where_it_was_found_is_there() {
     let landmarks = (1..=60).map(|id| MapLandmark { id, class: 0, position: place(), covariance }).collect();
     let map = LandmarkMap { landmarks, joint: None, near: None };
     let places: Vec<Vector2<f64>> = map.landmarks.iter().map(|landmark| landmark.position).collect();
-    let mut config = Config::default();
+    let mut config = with_stated_noise();
     (config.sensor.x_m, config.sensor.y_m, config.sensor.yaw_rad) = (0.4, 0.1, 0.3);
     let mut slam = Slam::new(config.clone()).unwrap();
     let mut search = GlobalLocalization::new(&map, FinderConfig::default(), slam.filter(), &config, &[]).unwrap();

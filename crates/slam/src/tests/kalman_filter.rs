@@ -1,5 +1,6 @@
 //! A filter that a program steps by itself.
 
+use super::with_stated_noise;
 use crate::measurement::Bearing;
 use crate::{
     Block, Config, DropReason, Filter, Increment, KalmanFilter, Measurement, MeasurementKind, Odometry, Se2, Sensor,
@@ -32,8 +33,8 @@ fn seen(k: i32) -> Vec<Measurement> {
 #[test]
 fn it_takes_the_steps_of_the_pipeline() {
     for name in ["default", "ekf", "reduced", "fe-ekf"] {
-        let mut slam = Slam::new(Config { filter: name.to_owned(), ..Config::default() }).unwrap();
-        let mut filter = KalmanFilter::new(Filter::named(name).unwrap(), Config::default()).unwrap();
+        let mut slam = Slam::new(Config { filter: name.to_owned(), ..with_stated_noise() }).unwrap();
+        let mut filter = KalmanFilter::new(Filter::named(name).unwrap(), with_stated_noise()).unwrap();
         let (mut steps, mut last) = (0, None);
         for k in 0..=50 {
             slam.odometry(&twist(k)).unwrap();
@@ -59,7 +60,7 @@ fn the_joint_covariance_is_that_of_pose_and_landmarks_in_the_map_for_every_filte
         if filter.stereo != crate::StereoModel::Bearings || name.starts_with("thesis") {
             continue;
         }
-        let mut config = Config::default();
+        let mut config = with_stated_noise();
         config.calibration.bias_w = crate::Prior { sigma: 0.01, ..config.calibration.bias_w };
         let mut filter = KalmanFilter::new(filter, config).unwrap();
         for k in 0..12 {
@@ -84,7 +85,7 @@ fn the_joint_covariance_is_that_of_pose_and_landmarks_in_the_map_for_every_filte
 
 #[test]
 fn innovations_and_their_covariance_give_the_nis() {
-    let mut filter = KalmanFilter::new(Filter::named("ekf").unwrap(), Config::default()).unwrap();
+    let mut filter = KalmanFilter::new(Filter::named("ekf").unwrap(), with_stated_noise()).unwrap();
     for k in 0..20 {
         filter.predict_twist(&twist(k), STEP_S).unwrap();
         let correction = filter.correct(MeasurementKind::RangeBearing, &seen(k + 1)).unwrap();
@@ -99,7 +100,7 @@ fn innovations_and_their_covariance_give_the_nis() {
 
 #[test]
 fn a_sensor_of_the_program_corrects_with_the_others() {
-    let mut filter = KalmanFilter::new(Filter::default(), Config::default()).unwrap();
+    let mut filter = KalmanFilter::new(Filter::default(), with_stated_noise()).unwrap();
     let camera = Bearing { std_rad: 0.01, min_range_m: 0.1, max_range_m: 20.0 };
     let camera = filter.add_sensor(Sensor::of_landmarks(camera, Se2::new(0.1, 0.0, 0.0))).unwrap();
     filter.correct(MeasurementKind::RangeBearing, &[Measurement::new(Some(1), [5.0, 0.0])]).unwrap();
@@ -111,7 +112,7 @@ fn a_sensor_of_the_program_corrects_with_the_others() {
 
 #[test]
 fn bad_input_changes_nothing() {
-    let mut filter = KalmanFilter::new(Filter::default(), Config::default()).unwrap();
+    let mut filter = KalmanFilter::new(Filter::default(), with_stated_noise()).unwrap();
     filter.correct(MeasurementKind::RangeBearing, &seen(0)).unwrap();
     let before = (filter.mean(), filter.covariance());
     let motion = |x: f64, covariance| Increment { motion: Se2::new(x, 0.0, 0.0), covariance, drift: None };
@@ -128,7 +129,7 @@ fn bad_input_changes_nothing() {
 
 #[test]
 fn a_known_map_is_refused_with_a_sentence() {
-    let mut config = Config::default();
+    let mut config = with_stated_noise();
     config.map.mode = crate::MapMode::Localization;
     let refused = KalmanFilter::new(Filter::default(), config).err().unwrap().to_string();
     assert!(refused.contains("map.mode") && refused.contains("Slam"), "{refused}");
@@ -159,7 +160,7 @@ impl crate::LandmarkMeasurement<1> for Broken {
 #[test]
 fn a_model_that_gives_no_numbers_changes_nothing() {
     for name in ["default", "ekf", "reduced"] {
-        let mut filter = KalmanFilter::new(Filter::named(name).unwrap(), Config::default()).unwrap();
+        let mut filter = KalmanFilter::new(Filter::named(name).unwrap(), with_stated_noise()).unwrap();
         let broken = filter.add_sensor(Sensor::of_landmarks(Broken, Se2::identity())).unwrap();
         filter.correct(MeasurementKind::RangeBearing, &seen(0)).unwrap();
         let before = (filter.mean(), filter.covariance());

@@ -46,7 +46,7 @@ use super::linearize::Match;
 use super::linearize::linearize;
 use super::sensor::Sensors;
 use super::state::State;
-use super::{Config, Linearization, Measurement, MeasurementKind, Odometry, Slam, Step};
+use super::{Config, LearningConfig, Linearization, Measurement, MeasurementKind, Odometry, Slam, Step};
 use crate::associated::Subject;
 use crate::checked::CheckedMeasurement;
 use lienav_base::stamp::Stamp;
@@ -76,8 +76,14 @@ const VELOCITY_STD: f64 = 0.05;
 const YAW_RATE_STD: f64 = 0.02;
 const POSITION_STD: f64 = 0.05;
 
+/// The settings of a robot whose noise is what is stated: tests of what a filter makes of it.
+fn with_stated_noise() -> Config {
+    let learning = LearningConfig { enabled: false, ..LearningConfig::default() };
+    Config { learning, ..Config::default() }
+}
+
 fn config(filter: &str) -> Config {
-    let mut config = Config { filter: filter.into(), ..Config::default() };
+    let mut config = Config { filter: filter.into(), ..with_stated_noise() };
     config.motion.velocity_x_std = VELOCITY_STD;
     config.motion.velocity_y_std = VELOCITY_STD;
     config.motion.yaw_rate_std = YAW_RATE_STD;

@@ -1,6 +1,6 @@
 //! Several sensors, and one of which nobody knows at first where it sits.
 
-use super::stamp;
+use super::{stamp, with_stated_noise};
 use crate::{
     Config, DropReason, Measurement, MeasurementKind, MotionConfig, Odometry, RangeBearing, Sensor, Slam, Step,
 };
@@ -25,7 +25,7 @@ fn lidar(mount: Se2) -> Sensor {
 
 fn config() -> Config {
     let motion = MotionConfig { velocity_x_std: 0.05, yaw_rate_std: 0.02, ..MotionConfig::default() };
-    Config { motion, ..Config::default() }
+    Config { motion, ..with_stated_noise() }
 }
 
 /// What a sensor at `mount` reads of the landmarks, by a robot that drives along x at 1 m/s.
