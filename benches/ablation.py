@@ -25,14 +25,12 @@ import like_mrclam
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 MECHANISMS = [
-    "cuts", "slips", "undo_loop", "refilter", "count_at_places", "duplicates", "field_of_view", "loops", "after_gap",
+    "cuts", "slips", "undo_loop", "refilter", "duplicates", "field_of_view", "loops", "after_gap",
     "carried", "wide_prior", "pose_hypotheses", "gaussian_sum",
 ]  # fmt: skip
 # What is left out by a setting: its name, and the setting.
 SETTINGS = {
     "learning": "learning.enabled=false",
-    "joint, for nearest": "association=nearest",
-    "joint, for unique": "association=unique",
 }
 # A factor of this is a change.
 CHANGE = 1.03

@@ -45,7 +45,6 @@ pub struct Associations {
     pub refused: Counts,
     named: Named,
     scan: JointWorkspace,
-    near: Vec<(f64, usize, Match)>,
 }
 
 impl Associations {
@@ -114,15 +113,14 @@ pub fn associate(state: &State, model: &Model, evidence: Evidence<'_>, workspace
             checked_measurements.iter().for_each(|checked| checked.again(state, model, workspace))
         }
     }
-    let Associations { matches, newcomers, refused, scan, near, .. } = workspace;
+    let Associations { matches, newcomers, refused, scan, .. } = workspace;
     let mut is_searched = false;
     if !scan.measurements.is_empty()
         && let Evidence::Observed { memory, .. } = evidence
     {
         match model.association {
             Association::Ids => refused.add_many(DropReason::UnknownLandmark, scan.measurements.len() as u64),
-            Association::Nearest => by_distance(state, model, &scan.measurements, near, (matches, newcomers, refused)),
-            _ => {
+            Association::Auto => {
                 is_searched = joint::associate(state, (model, memory), scan, matches, newcomers, refused);
             }
         }
@@ -132,44 +130,8 @@ pub fn associate(state: &State, model: &Model, evidence: Evidence<'_>, workspace
 
 /// Whether a measurement has no identity, and is associated when all that have one are.
 fn is_for_later(model: &Model, checked: &CheckedMeasurement) -> bool {
-    checked.id.is_none() && model.association != Association::Unique && !model.sensors.is_of_pose(checked)
-}
-
-/// Associates each measurement with the nearest landmark in whose gate it lies, and each landmark with the nearest
-/// reading.
-fn by_distance(
-    state: &State,
-    model: &Model,
-    checked_measurements: &[CheckedMeasurement],
-    near: &mut Vec<(f64, usize, Match)>,
-    (candidates, newcomers, refused): (&mut Vec<Match>, &mut Vec<Newcomer>, &mut Counts),
-) {
-    near.clear();
-    for (k, checked) in checked_measurements.iter().enumerate() {
-        let (gate, dim) = (&model.gate, model.sensors.dim(checked));
-        let mut nearest: Option<Match> = None;
-        for i in (0..state.landmarks.len()).filter(|i| !state.landmarks[*i].is_anchor_point) {
-            let mut candidate = Match::new(Subject::Landmark(i), checked);
-            candidate.distance = distance(state, model, &mut candidate);
-            let is_nearer = |other: &Match| candidate.distance < other.distance;
-            if candidate.distance.is_some() && nearest.as_ref().is_none_or(is_nearer) {
-                nearest = Some(candidate);
-            }
-        }
-        match nearest.and_then(|nearest| nearest.distance.map(|distance| (distance, nearest))) {
-            Some((distance, nearest)) if distance <= gate.known(dim) => near.push((distance, k, nearest)),
-            Some((distance, _)) if distance <= gate.new_landmark(dim) => refused.add(DropReason::Ambiguous),
-            _ => newcomers.push(Newcomer { id: None, measurement: *checked }),
-        }
-    }
-    near.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-    for (_, _, matched) in near.iter() {
-        if candidates.iter().any(|other| other.subject == matched.subject) {
-            refused.add(DropReason::DuplicateFeature);
-        } else {
-            candidates.push(*matched);
-        }
-    }
+    let is_alone = model.association == Association::Auto && !model.is_joint();
+    checked.id.is_none() && !is_alone && !model.sensors.is_of_pose(checked)
 }
 
 /// Adds a measurement to the candidates, linearized and with its Mahalanobis distance, or to the newcomers.

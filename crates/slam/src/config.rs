@@ -112,17 +112,13 @@ words! {
     /// How measurements are associated with landmarks. A measurement with an identity is of the landmark with that
     /// identity in any case; the words say what becomes of one without.
     pub enum Association {
-        /// `joint` while a map is made; in a known map, `unique`.
+        /// While a map is made, all measurements of a scan together, by the joint probability of their innovations; new
+        /// landmarks are candidates at first, and landmarks that turn out to be one are merged. In a known map, in every
+        /// way that they may be read.
+        #[serde(alias = "joint")]
         Auto = "auto",
         /// It is left out.
         Ids = "ids",
-        /// All measurements of a scan together, by the joint probability of their innovations; new landmarks are
-        /// candidates at first, and landmarks that turn out to be one are merged.
-        Joint = "joint",
-        /// It is of the nearest landmark in whose gate it lies; of two such measurements, the nearer one is.
-        Nearest = "nearest",
-        /// It is of the only landmark in whose gate it lies, and left out if there are two.
-        Unique = "unique",
     }
 }
 

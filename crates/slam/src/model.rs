@@ -15,7 +15,7 @@ pub struct Model {
     pub sensors: Sensors,
     pub gate: Gate,
     pub map: MapConfig,
-    /// How measurements without identity are associated; never [`Association::Auto`].
+    /// How measurements without identity are associated.
     pub association: Association,
     /// The landmarks that are known before the run.
     pub known: KnownMap,
@@ -38,20 +38,17 @@ impl Model {
                 .keep_time_correlated(slots),
             gate: Gate::new(&config.gate),
             map: MapConfig { mode: config.filter_mode(), ..config.map.clone() },
-            association: rule(config),
+            association: config.association,
             known: KnownMap::default(),
             motions_over_s: Vec::new(),
             tilt: TiltNoise::of(&config.motion, false),
             without: Without::default(),
         }
     }
-}
 
-/// What [`Association::Auto`] stands for.
-fn rule(config: &Config) -> Association {
-    match (config.association, config.filter_mode()) {
-        (Association::Auto, MapMode::Mapping) => Association::Joint,
-        (Association::Auto, MapMode::Localization | MapMode::Extend) => Association::Unique,
-        (rule, _) => rule,
+    /// Whether measurements without identity are associated jointly: while a map is made. In a known map each is of the
+    /// only landmark that it fits, in every way that the scan may be read.
+    pub fn is_joint(&self) -> bool {
+        self.association == Association::Auto && self.map.mode == MapMode::Mapping
     }
 }

@@ -14,8 +14,6 @@ words! {
         UndoLoop = "undo_loop",
         /// The last scans processed again with the noise that was estimated.
         Refilter = "refilter",
-        /// How many landmarks there are at one place, by how many are measured at once.
-        CountAtPlaces = "count_at_places",
         /// Two landmarks at one place that are never measured in one scan.
         Duplicates = "duplicates",
         /// Merging only where the sensor has not looked in vain.

@@ -31,22 +31,9 @@ pub struct Existence {
     /// Another landmark at its place, and the logarithm of the odds that they are one.
     #[serde(rename = "twin")]
     pub(super) duplicate: (u32, f64),
-    #[serde(default)]
-    pub(super) crowd: Crowd,
     pub(super) classes: [(u32, f64); CLASSES],
     /// Mean and variance of its diameter, m and m²; a variance of 0 where nothing is known.
     pub(super) diameter: (f64, f64),
-}
-
-/// How many landmarks are at the place of one.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-pub(super) struct Crowd {
-    pub(super) count: usize,
-    /// The logarithm of the odds that there is a landmark less.
-    pub(super) odds: f64,
-    /// The last scan that it was asked of.
-    #[serde(rename = "cloud")]
-    pub(super) scan: u64,
 }
 
 impl Existence {
@@ -60,7 +47,6 @@ impl Existence {
             prior: odds,
             is_confirmed: false,
             duplicate: (id, 0.0),
-            crowd: Crowd::default(),
             classes: [(0, 0.0); CLASSES],
             diameter: (0.0, 0.0),
         };

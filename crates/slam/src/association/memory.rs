@@ -93,8 +93,8 @@ impl Memory {
     /// Whether a memory that was saved can be gone on with.
     pub fn is_sound(&self) -> bool {
         let is_existence_sound = |existence: &Existence| {
-            let Existence { odds, prior, duplicate, crowd, classes, diameter, .. } = existence;
-            let numbers = [*odds, *prior, duplicate.1, crowd.odds, diameter.0, diameter.1];
+            let Existence { odds, prior, duplicate, classes, diameter, .. } = existence;
+            let numbers = [*odds, *prior, duplicate.1, diameter.0, diameter.1];
             numbers.into_iter().chain(classes.iter().map(|(_, count)| *count)).all(f64::is_finite)
         };
         let is_in_order = self.existences.windows(2).all(|pair| pair[0].id < pair[1].id);
@@ -328,9 +328,6 @@ impl Memory {
         self.duplicates.clear();
         if !model.without.has(Mechanism::Duplicates) {
             self.compare_neighbours(state, model, (measurements, ambiguous));
-        }
-        if !model.without.has(Mechanism::CountAtPlaces) {
-            self.count_at_places(state, model, (measurements, ambiguous));
         }
         self.drop_hopeless(state)
     }

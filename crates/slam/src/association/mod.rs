@@ -6,7 +6,7 @@
 //! - [`memory`]: what is reinitialized is a candidate until it was seen often enough beside how often it was missed;
 //!   the rates of detections and of clutter are learned ([`rates`]).
 //! - [`loop_closure`]: landmarks that turn out to be one become one, many at once; so loops are closed.
-//! - [`duplicates`]: how many landmarks there are at one place, by how many are read at once.
+//! - [`duplicates`]: two landmarks at one place that are never read at once.
 //! - [`field_of_view`]: from where the sensor has looked: a loop that brings a new landmark there, where none was, is
 //!   wrong.
 //! - [`cuts`]: where the map hangs together by odometry alone.

@@ -7,8 +7,6 @@ use super::joint::{self, JointWorkspace};
 use super::loop_closure::{Landmarks, MergeWorkspace, force_loop, pair};
 use super::memory::Memory;
 use super::trial::Trial;
-use crate::associated::Associated;
-use crate::associated::Role;
 use crate::associated::Subject;
 use crate::input::Label;
 use crate::model::Model;
@@ -307,38 +305,4 @@ fn what_has_become_of_others_tells_of_a_candidate_that_is_as_old() {
     let state = state(0.0, &[([50.0, 0.0], 0.05)]);
     memory.learn(&state, &model, (&[], &[], false), Stamp::from_secs(1.0));
     assert!(before < 0.6 && memory.existence_probability(0) > 0.9, "{before} {}", memory.existence_probability(0));
-}
-
-/// Three landmarks at one place, of which these are read in each scan: what is to be merged, and after how many scans.
-fn merged_at_one_place(read: &[&[u32]]) -> Option<(usize, (u32, u32))> {
-    let (model, _) = model();
-    let places = [[4.0, 0.0], [4.05, 0.0], [4.0, 0.08]];
-    let mut state = state(0.0, &places.map(|place| (place, 0.01)));
-    state.landmarks[1].measurements = 2;
-    let mut memory = memory();
-    // The sensor reads nearly all.
-    (0..50).for_each(|_| memory.rates.note_visible(&Vector2::from(places[0]), true, 1.0));
-    memory.live(&[(0, 1), (1, 2), (2, 3)]);
-    (0..3).for_each(|id| memory.confirm(id));
-    read.iter().enumerate().find_map(|(k, ids)| {
-        let of = |id: &u32| {
-            let measurement = Measurement::new(None, places[*id as usize]);
-            let checked = model.sensors.read(MeasurementKind::RelativePosition, &measurement).unwrap();
-            Associated::new(Subject::Landmark(*id), checked, Role::Again)
-        };
-        let checked_measurements: Vec<_> = ids.iter().map(of).collect();
-        memory.learn(&state, &model, (&checked_measurements, &[], false), Stamp::from_secs(1.0 + k as f64));
-        memory.duplicates.first().map(|pair| (k, *pair))
-    })
-}
-
-#[test]
-fn of_three_landmarks_at_one_place_of_which_two_are_read_at_once_one_is_too_many() {
-    let two = [[0, 1].as_slice(), &[0, 2], &[1, 2], &[0, 2], &[0, 1], &[1, 2]];
-    let (scans, pair) = merged_at_one_place(&two).unwrap();
-    // The one with the fewest measurements, with the nearest.
-    assert!((1..5).contains(&scans) && pair == (1, 0), "{scans} {pair:?}");
-    // All were read once: there are three, one of which is hidden now.
-    let three: Vec<_> = [[0, 1, 2].as_slice()].into_iter().chain(two).collect();
-    assert_eq!(merged_at_one_place(&three), None);
 }

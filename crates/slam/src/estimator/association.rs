@@ -6,7 +6,6 @@ use crate::association::loop_closure::{Before, merge};
 use crate::association::memory::Memory;
 use crate::association::tally::Tally;
 use crate::association::trial::Trial;
-use crate::config::{Association, MapMode};
 use crate::estimator::Estimator;
 use crate::estimator::point::EstimatorPoint;
 use crate::names::Names;
@@ -28,7 +27,7 @@ impl Estimator {
     /// one.
     pub(super) fn remember(&mut self, stamp: Stamp, outcome: &Outcome, is_empty: bool) {
         let Self { state, model, fixed_lag, workspace, memory, merging, lost, .. } = self;
-        if model.association != Association::Joint || model.map.mode != MapMode::Mapping {
+        if !model.is_joint() {
             return;
         }
         memory.tally.searched += u64::from(outcome.is_searched);

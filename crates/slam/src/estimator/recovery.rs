@@ -2,7 +2,6 @@
 
 use crate::associated::{Associated, Role, Subject};
 use crate::association::memory::is_placed;
-use crate::config::{Association, MapMode};
 use crate::estimator::Estimator;
 use crate::input::{Measurement, MeasurementKind};
 use crate::motion::Increment;
@@ -52,7 +51,7 @@ impl Estimator {
         kind: MeasurementKind,
         raw_measurements: &[Measurement],
     ) -> bool {
-        let is_joint = self.model.association == Association::Joint && self.model.map.mode == MapMode::Mapping;
+        let is_joint = self.model.is_joint();
         let nameless = raw_measurements.iter().filter(|raw| raw.id.is_none()).count();
         if self.model.without.has(Mechanism::AfterGap)
             || !is_joint
@@ -98,7 +97,7 @@ impl Estimator {
     /// with the probability p that a landmark is read where it is, and c that a measurement lies in its gate by chance.
     /// A scan that is disturbed as a whole misses all of them at once, so that one scan says no more than [`ONE_SCAN`].
     pub fn is_elsewhere(&self, raw_measurements: &[Measurement], suspicion: &mut Option<Suspicion>) -> bool {
-        let is_joint = self.model.association == Association::Joint && self.model.map.mode == MapMode::Mapping;
+        let is_joint = self.model.is_joint();
         let nameless = raw_measurements.iter().filter(|raw| raw.id.is_none()).count();
         let is_telling = nameless > 0 && self.memory.rates.matched_per_scan() >= ENOUGH as f64;
         if !is_joint || self.model.map.local_features > 0 || !is_telling {

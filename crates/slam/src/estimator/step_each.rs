@@ -27,7 +27,7 @@ impl Estimator {
     pub fn follows_hypotheses(&self, measurements: &[Measurement]) -> bool {
         let is_possible = !self.model.without.has(Mechanism::PoseHypotheses)
             && self.model.map.mode == MapMode::Localization
-            && self.model.association == Association::Unique
+            && self.model.association == Association::Auto
             && self.rows.record.is_none();
         is_possible && (!self.hypotheses.others.is_empty() || measurements.iter().any(|o| o.id.is_none()))
     }

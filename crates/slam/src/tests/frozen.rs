@@ -11,8 +11,7 @@ use crate::sensor::Sensors;
 use crate::state::State;
 use crate::update::{Workspace, update};
 use crate::{
-    Config, Coordinates, Filter, LandmarkMap, MapLandmark, Measurement, MeasurementKind, NearCovariances, Se2,
-    StereoModel,
+    Coordinates, Filter, LandmarkMap, MapLandmark, Measurement, MeasurementKind, NearCovariances, Se2, StereoModel,
 };
 use nalgebra::{DMatrix, DVector, Matrix2, Matrix3, Vector2, Vector3};
 

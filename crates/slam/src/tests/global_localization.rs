@@ -2,7 +2,7 @@
 
 use super::with_stated_noise;
 use crate::motion::Increment;
-use crate::{Config, DropReason, GlobalLocalization, LandmarkMap, MapLandmark, Measurement, MeasurementKind, Slam};
+use crate::{DropReason, GlobalLocalization, LandmarkMap, MapLandmark, Measurement, MeasurementKind, Slam};
 use crate::{FinderConfig, Verdict};
 use lienav_lie::{Se2, wrap_angle};
 use nalgebra::{Matrix2, Matrix3, Vector2, Vector3};

@@ -1,7 +1,6 @@
 //! A hall of landmarks on a jittered grid, and a robot that drives through it: shared by the tests and the benchmark of
 //! known maps.
 
-use super::with_stated_noise;
 use lienav_slam::{
     Config, LandmarkMap, MapLandmark, MapMode, Measurement, MeasurementKind, Odometry, Se2, Slam, Stamp,
 };
@@ -119,7 +118,8 @@ pub fn drive(truth: &[Vector2<f64>], side: usize, way: Path, steps: usize, seed:
 
 /// Settings that say what the noise is.
 pub fn config(filter: &str, mode: MapMode) -> Config {
-    let mut config = Config { filter: filter.into(), ..with_stated_noise() };
+    let mut config = Config { filter: filter.into(), ..Config::default() };
+    config.learning.enabled = false;
     (config.motion.velocity_x_std, config.motion.velocity_y_std) = (VELOCITY_STD, VELOCITY_STD);
     config.motion.yaw_rate_std = YAW_RATE_STD;
     (config.sensor.range_std_m, config.sensor.bearing_std_rad) = (RANGE_STD, BEARING_STD);
