@@ -199,6 +199,8 @@ fn odometry(stamp: Stamp, edge: Option<&PoseEdge>) -> Odometry {
 /// Steps of a second, of any length; noise comes with each message.
 fn config(start: Option<Se2>, landmarks: usize) -> Config {
     let mut config = Config::default();
+    // Each edge states its information.
+    config.learning.enabled = false;
     config.motion.max_step_s = 2.0 * PERIOD_S;
     (config.motion.max_speed, config.motion.max_yaw_rate) = (1000.0, 1000.0);
     (config.motion.max_acceleration, config.motion.max_yaw_acceleration) = (1e6, 1e6);

@@ -81,6 +81,8 @@ pub fn open(folder: &Path, robot: u32) -> Result<Recording, OpenError> {
 /// leaves a third to three quarters of the error of the other measurement.
 fn config(start: Se2) -> Config {
     let mut config = Config::default();
+    // The noise is what the residuals of the set say.
+    config.learning.enabled = false;
     config.motion.noise = NoiseUnit::SpectralDensity;
     config.motion.hold = TwistHold::After;
     config.motion.delay_s = 0.05;

@@ -85,6 +85,8 @@ fn read_odometry(folder: &Path, recording: &mut Recording) -> Result<(), OpenErr
 /// and wheels that slip on grass. Nothing here is fitted to the run.
 fn config(start: Option<&(Stamp, Se2)>) -> Config {
     let mut config = Config::default();
+    // The noise is what is known of the radios.
+    config.learning.enabled = false;
     config.motion.noise = NoiseUnit::SpectralDensity;
     config.motion.hold = TwistHold::Before;
     config.motion.velocity_x_std = 0.05;

@@ -138,6 +138,8 @@ fn read_fixes(folder: &Path) -> Result<PositionFixes, OpenError> {
 /// several times that of a single ray.
 fn config() -> Config {
     let mut config = Config::default();
+    // The noise is what the detector of the set is known for.
+    config.learning.enabled = false;
     config.sensor.kind = MeasurementKind::RangeBearing;
     (config.sensor.x_m, config.sensor.y_m) = (LASER_M.x, LASER_M.y);
     config.sensor.range_std_m = 0.3;

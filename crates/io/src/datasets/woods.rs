@@ -90,6 +90,8 @@ fn read_measurements(folder: &Path) -> Result<BTreeMap<Stamp, Vec<Measurement>>,
 /// published variances.
 fn read_config(folder: &Path, start: Option<&(Stamp, Se2)>) -> Result<Config, OpenError> {
     let mut config = Config::default();
+    // The noise is what the file states.
+    config.learning.enabled = false;
     config.motion.noise = NoiseUnit::PerSample;
     config.motion.hold = TwistHold::After;
     config.motion.velocity_y_std = SLIP_STD;
