@@ -10,7 +10,7 @@ mod recovery;
 mod slip;
 mod step_each;
 
-use crate::activate::{leave, leave_all};
+use crate::active_landmarks::{leave, leave_all};
 use crate::associate::{Evidence, Input};
 use crate::associated::Associated;
 use crate::association::loop_closure::MergeWorkspace;

@@ -167,7 +167,7 @@
 #[cfg(test)]
 extern crate self as lienav_slam;
 
-mod activate;
+mod active_landmarks;
 mod associate;
 mod associated;
 mod association;
@@ -210,6 +210,7 @@ mod names;
 mod neighbourhood;
 mod newcomers;
 mod noise_estimation;
+mod odometry_limits;
 mod output;
 mod pose_clones;
 mod pose_hypotheses;
@@ -221,7 +222,6 @@ mod relocate;
 mod retract;
 mod sensor;
 mod slam;
-mod spikes;
 mod state;
 mod steady;
 mod step;

@@ -1,6 +1,6 @@
 //! What is exceptional in a step: a prior that is too wide to linearize at, and a robot that is lost.
 
-use crate::activate::activate;
+use crate::active_landmarks::activate;
 use crate::associate::{Associations, Evidence, Input, associate};
 use crate::associated::Associated;
 use crate::checked::CheckedMeasurement;

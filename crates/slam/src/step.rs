@@ -1,6 +1,6 @@
 //! One step of the filter: propagate, associate, gate, update, augment, prune.
 
-use crate::activate::activate;
+use crate::active_landmarks::activate;
 use crate::associate::{Associations, Input, associate};
 use crate::associated::{Ambiguity, Associated, Role, Subject};
 use crate::delayed_initialization::note_outliers;

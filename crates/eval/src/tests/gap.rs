@@ -3,10 +3,11 @@
 //! scan afterwards on.
 
 use crate::consistency::nees;
+use crate::study::ChoicesConfig;
 use lienav_base::stamp::Stamp;
 use lienav_lie::{Se2, wrap_angle};
 use lienav_sim::{PathKind, Scenario, Simulation};
-use lienav_slam::{Config, Filter, GateConfig, MeasurementKind, Slam, Step};
+use lienav_slam::{Config, Filter, GateConfig, MeasurementKind, Slam, Step, Without};
 use nalgebra::Vector3;
 use rayon::prelude::*;
 use std::f64::consts::TAU;
@@ -71,10 +72,17 @@ fn run(fault: Fault, filter: &str, seed: u64) -> Vec<(f64, Judged)> {
     run_in(&scene(seed), fault, filter, 4.0)
 }
 
+/// What tables are made without: the words of `choices.without` in `LIENAV_WITHOUT`.
+fn left_out() -> Without {
+    let without = std::env::var("LIENAV_WITHOUT").unwrap_or_default();
+    ChoicesConfig { without, ..ChoicesConfig::default() }.without().unwrap()
+}
+
 /// The same in any scene, for so long after the fault, s. The scene says whether landmarks have identities.
 fn run_in(scene: &Scenario, fault: Fault, filter: &str, watched_s: f64) -> Vec<(f64, Judged)> {
     let simulation = Simulation::new(scene).unwrap();
     let mut slam = Slam::new(config(&simulation, filter)).unwrap();
+    slam.leave_out(left_out());
     let truth = simulation.clone();
     let (Fault::Gap(lost_s) | Fault::Kidnapped(lost_s)) = fault;
     let shift_s = if matches!(fault, Fault::Kidnapped(_)) { lost_s } else { 0.0 };
@@ -220,7 +228,7 @@ fn nameless(fault: Fault, density_per_m2: f64, seeds: std::ops::Range<u64>) -> N
     })
 }
 
-/// `LIENAV_RUNS=50 cargo test --release -p lienav-eval --lib nameless_table -- --ignored --nocapture`
+/// `LIENAV_WITHOUT=after_gap LIENAV_RUNS=50 cargo test --release -p lienav-eval --lib nameless_table -- --ignored --nocapture`
 #[test]
 #[ignore = "a table of an hour"]
 fn nameless_table() {

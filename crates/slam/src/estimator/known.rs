@@ -1,6 +1,6 @@
 //! The map that an estimator knows before it begins, and what becomes of it with a mode.
 
-use crate::activate::{activate_all, most_active};
+use crate::active_landmarks::{activate_all, most_active};
 use crate::config::MapMode;
 use crate::delayed_initialization;
 use crate::estimator::Estimator;

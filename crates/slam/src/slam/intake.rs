@@ -6,7 +6,7 @@ use crate::inbox::MAX_SEGMENT_S;
 use crate::input::Odometry;
 use crate::output::DropReason;
 use crate::slam::Slam;
-use crate::{early, spikes};
+use crate::{early, odometry_limits};
 use lienav_base::clock::TimeJump;
 use lienav_base::clock::{Limits, Verdict};
 use lienav_base::stamp::Stamp;
@@ -96,9 +96,9 @@ impl Slam {
     /// Takes in odometry with a stamp that is confirmed.
     pub(super) fn use_odometry(&mut self, odometry: &Odometry) -> Result<(), DropReason> {
         match self.intake.spikes.judge(odometry, &self.config.motion) {
-            spikes::Verdict::Plausible => {}
-            spikes::Verdict::Spike => return Err(DropReason::OdometrySpike),
-            spikes::Verdict::Believed => {
+            odometry_limits::Verdict::Plausible => {}
+            odometry_limits::Verdict::Spike => return Err(DropReason::OdometrySpike),
+            odometry_limits::Verdict::Believed => {
                 while let Some(held) = self.intake.spikes.take_held() {
                     // It was counted when it was held back.
                     let _counted = self.insert_odometry(&held);

@@ -2,7 +2,7 @@
 
 use super::laws::correlated;
 use super::{linearized, stamp, with_stated_noise};
-use crate::activate::activate_all;
+use crate::active_landmarks::activate_all;
 use crate::known_map::KnownMap;
 use crate::linearize::Match;
 use crate::motion::Increment;
