@@ -46,9 +46,9 @@ pub struct History {
     pub odometry_faults: OdometryFaults,
 }
 
-/// Who has a checkpoint.
+/// What a checkpoint is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Keeper {
+pub enum Purpose {
     Late,
     Refilter,
     UndoLoop,
@@ -56,14 +56,14 @@ pub enum Keeper {
 }
 
 impl History {
-    /// The number of the first scan after the oldest checkpoint, its instant, and whose it is.
-    pub fn oldest(&self) -> Option<(u64, Stamp, Keeper)> {
-        let late = self.late.checkpoints.front().map(|kept| (kept.scan, kept.point.time, Keeper::Late));
-        let refilter = self.refilter.checkpoint.as_ref().map(|kept| (kept.scan, kept.point.time, Keeper::Refilter));
+    /// The number of the first scan after the oldest checkpoint, its instant, and what it is for.
+    pub fn oldest(&self) -> Option<(u64, Stamp, Purpose)> {
+        let late = self.late.checkpoints.front().map(|kept| (kept.scan, kept.point.time, Purpose::Late));
+        let refilter = self.refilter.checkpoint.as_ref().map(|kept| (kept.scan, kept.point.time, Purpose::Refilter));
         let closed = self.undo_loop.closed.as_ref();
-        let closed = closed.map(|closed| (closed.before.scan, closed.before.point.time, Keeper::UndoLoop));
+        let closed = closed.map(|closed| (closed.before.scan, closed.before.point.time, Purpose::UndoLoop));
         let branch = self.odometry_faults.branch_points.front();
-        let branch = branch.map(|kept| (kept.scan, kept.branch.point.time, Keeper::OdometryFaults));
+        let branch = branch.map(|kept| (kept.scan, kept.branch.point.time, Purpose::OdometryFaults));
         [late, refilter, closed, branch].into_iter().flatten().min()
     }
 }

@@ -1,6 +1,6 @@
 //! What is kept to go back to, before each scan, and given up again.
 
-use crate::history::{Keeper, MAX_MESSAGES};
+use crate::history::{MAX_MESSAGES, Purpose};
 use crate::inbox::QueuedScan;
 use crate::output::Processed;
 use crate::slam::Slam;
@@ -45,17 +45,17 @@ impl Slam {
 
     /// Gives up the oldest checkpoints while more is kept than may be.
     fn bound_history(&mut self) {
-        while let Some((.., keeper)) = self.history.oldest()
+        while let Some((.., purpose)) = self.history.oldest()
             && (self.history.log.is_too_long() || self.intake.inbox.past_messages() > MAX_MESSAGES)
         {
-            match keeper {
-                Keeper::Late => {
+            match purpose {
+                Purpose::Late => {
                     self.history.late.checkpoints.pop_front();
                     self.forget_unneeded();
                 }
-                Keeper::Refilter => self.end_refilter(),
-                Keeper::UndoLoop => self.believe_loop(),
-                Keeper::OdometryFaults => self.forget_first_branch_point(),
+                Purpose::Refilter => self.end_refilter(),
+                Purpose::UndoLoop => self.believe_loop(),
+                Purpose::OdometryFaults => self.forget_first_branch_point(),
             }
         }
     }
