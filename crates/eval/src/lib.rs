@@ -61,6 +61,7 @@ pub mod fixes;
 pub mod folder;
 pub mod harder;
 pub mod honesty;
+pub mod judge;
 mod mean;
 pub mod method;
 pub mod monte_carlo;
