@@ -11,7 +11,7 @@ use super::whiten::{square, whiten};
 use lienav_io::trajectory::{Axes, Meaning, Order};
 
 /// So many steps are looked at, evenly taken from the run.
-const LOOKED_AT: usize = 5000;
+const LOOKED_AT: usize = 2000;
 /// Another meaning is named where the mean NEES by the named one is this many times as large.
 const CLEARLY: f64 = 1.3;
 /// And where the difference is so many standard errors of it.

@@ -54,11 +54,25 @@ impl Judged {
     pub fn poses(&self) -> impl Iterator<Item = Isometry3<f64>> + '_ {
         self.pairs.estimates.iter().map(|pose| self.alignment.apply(pose))
     }
+}
 
+/// An estimate and what was found of it.
+#[derive(Clone, Copy)]
+pub struct Subject<'a> {
+    /// As it was read.
+    pub estimate: &'a Trajectory,
+    /// What was found.
+    pub judged: &'a Judged,
+    /// Of the truth.
+    pub noise: TruthNoise,
+}
+
+impl Subject<'_> {
     /// How errors were made, for what is computed from them later.
-    pub fn setting<'a>(&'a self, estimate: &'a Trajectory, noise: TruthNoise) -> Setting<'a> {
-        let meaning = estimate.meaning.unwrap_or(Meaning::ROS);
-        Setting { estimate, pairs: &self.pairs, alignment: &self.alignment, space: self.space, noise, meaning }
+    pub fn setting(&self) -> Setting<'_> {
+        let Judged { pairs, alignment, space, .. } = self.judged;
+        let meaning = self.estimate.meaning.unwrap_or(Meaning::ROS);
+        Setting { estimate: self.estimate, pairs, alignment, space: *space, noise: self.noise, meaning }
     }
 }
 

@@ -27,7 +27,7 @@ fn covariance(random: &mut ChaCha8Rng) -> Matrix6<f64> {
     scale * root * root.transpose() * scale
 }
 
-/// A drive of `steps` poses at 10 Hz; errors last `lasting` steps and have the claimed covariance divided by `factor`.
+/// A drive of `steps` poses at 10 Hz; errors last `lasts` steps and have the claimed covariance divided by `factor`.
 fn simulated(seed: u64, steps: usize, lasts: f64, factor: f64) -> Simulated {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let true_covariance = covariance(&mut random);
@@ -85,7 +85,7 @@ fn verdicts(count: u64, steps: usize) -> (f64, f64, usize) {
     for (lasts, (covered, all)) in by_correlation {
         println!("errors last {lasts} steps: {:.2} % of {all} intervals", 100.0 * covered as f64 / all as f64);
     }
-    (f64::from(covered) / f64::from(judged), right as f64 / wrong_ones as f64, wrong_ones)
+    (covered as f64 / judged as f64, right as f64 / wrong_ones as f64, wrong_ones)
 }
 
 #[test]

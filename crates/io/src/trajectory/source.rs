@@ -1,7 +1,7 @@
 //! Which trajectory a word on the command line means.
 
 use super::bag::{self, Place};
-use super::convention::Convention;
+use super::convention::{Convention, Order};
 use super::data::Trajectory;
 use super::text;
 use crate::recording::OpenError;
@@ -14,6 +14,8 @@ use std::path::{Path, PathBuf};
 pub struct Options {
     /// What the numbers of covariances mean; by itself, what the format says, otherwise [`Convention::Ros`].
     pub convention: Option<Convention>,
+    /// Which numbers come first in messages, arrays and numbered columns; by itself, what the convention says.
+    pub order: Option<Order>,
     /// The stamps of KITTI poses.
     pub times: Option<PathBuf>,
 }
@@ -51,6 +53,9 @@ pub fn open(source: &str, options: &Options, progress: &mut dyn FnMut(u64)) -> R
         let reasons: Vec<String> = trajectory.dropped.iter().map(|(reason, n)| format!("{reason} {n}")).collect();
         let why = if reasons.is_empty() { String::new() } else { format!(" (left out: {})", reasons.join(", ")) };
         return Err(OpenError::bag(path, format!("there is no pose in it{why}")));
+    }
+    if let (Some(order), Some(meaning), false) = (options.order, &mut trajectory.meaning, trajectory.is_named) {
+        meaning.order = order;
     }
     trajectory.name = name_of(path, rest);
     Ok(trajectory)
