@@ -97,11 +97,11 @@ struct Comparing {
 
 const EXAMPLES: &str = "Examples:
   lienav judge estimate.tum --truth truth.tum                       errors only: TUM files state no covariance
-  lienav judge results/errors.csv --truth truth.tum                 a CSV file with covariances: docs/judge.md
+  lienav judge ekf.csv --truth truth.tum                            a CSV file with covariances: docs/judge.md
   lienav judge ekf=ekf.csv ukf=ukf.csv --truth truth.tum --out judged     side by side, with a page
   lienav judge my_bag:/ground_truth/pose --truth my_bag:/ground_truth/pose --json
   lienav judge ov_estimate.txt --truth truth.tum --align yaw        OpenVINS, whose heading is free
-  lienav judge poses.csv --covariance gtsam --truth truth.tum --expect expectations.yaml --junit judge.xml
+  lienav judge poses.csv --covariance gtsam --truth truth.tum --expect judge.yaml --junit judge.xml
   lienav judge ekf.csv ukf.csv                                      without truth: what two estimates say of each other
   lienav judge --innovations innovations.csv                        whether innovations are white and as large as claimed
 
