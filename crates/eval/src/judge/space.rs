@@ -27,9 +27,10 @@ impl Space {
         let is_flat = |pose: &Isometry3<f64>| {
             pose.translation.z.abs() <= FLAT && pose.rotation.i.abs() <= FLAT && pose.rotation.j.abs() <= FLAT
         };
-        let states_none = |k: usize| estimate.covariance(k).is_none_or(|c| [2, 3, 4].iter().all(|&i| c[(i, i)] == 0.0));
-        let has_covariance = !estimate.covariances.is_empty();
-        let is_planar = places.all(|k| is_flat(&estimate.poses[k]) || (has_covariance && states_none(k)));
+        // A covariance that is not stated says nothing of the plane.
+        let states_none =
+            |k: usize| estimate.covariance(k).is_some_and(|c| [2, 3, 4].iter().all(|&i| c[(i, i)] == 0.0));
+        let is_planar = places.all(|k| is_flat(&estimate.poses[k]) || states_none(k));
         if is_planar { Self::Planar } else { Self::Space }
     }
 
