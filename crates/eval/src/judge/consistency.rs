@@ -3,7 +3,8 @@
 //! The mean NEES of a run is a mean of n/τ independent values ([`super::sample`]), each of which has the variance 2μ²/d
 //! about its mean μ if errors are Gaussian, and more if some are outliers. The interval holds μ with 95 %: that of a χ²
 //! variable with the same relative variance (Satterthwaite), widened by Student's t for a run that holds few independent
-//! errors. A filter is judged only by what the interval leaves out.
+//! errors. A filter is judged only by what the interval leaves out, and not for a variance that is wrong by less than a
+//! tenth.
 
 use super::sample::{correlation_steps, median};
 use super::whiten::square;
@@ -40,6 +41,8 @@ impl Verdict {
 /// An interval that reaches from one end to the other by more than this factor decides nothing: a variance that is wrong
 /// by half would be inside of it.
 const WIDEST: f64 = 4.0;
+/// A variance that is surely wrong by no more than this factor is right for any use: a long run shows every hundredth.
+const CLOSE: f64 = 1.1;
 /// The standard normal variable is within ± this with 95 %.
 const NORMAL_95: f64 = 1.959_963_985;
 /// So many times the independent errors of a run are what its correlation is known from.
@@ -98,9 +101,9 @@ impl Consistency {
         let in_band_fraction = fraction_inside(nees.iter().copied(), chi_squared_band(dof, BAND_PROBABILITY))?;
         let median_right = ChiSquared::new(right).map_or(right, |chi| chi.inverse_cdf(0.5));
         let median = median(&mut nees)?;
-        let verdict = if low > right {
+        let verdict = if low > right && high > right * CLOSE {
             Verdict::Overconfident
-        } else if high < right_after_fit {
+        } else if high < right_after_fit && low < right / CLOSE {
             Verdict::Underconfident
         } else if high > WIDEST * low {
             Verdict::Undecided

@@ -12,7 +12,8 @@ use super::consistency::Consistency;
 use super::relative::over_time;
 use super::steps::Setting;
 use super::whiten::whiten;
-use nalgebra::{Matrix3, Matrix6, Vector6};
+use nalgebra::{Matrix3, Matrix6, Vector3};
+use rayon::prelude::*;
 use serde::Serialize;
 
 /// The consistency of motions over one time.
@@ -24,7 +25,7 @@ pub struct MotionConsistency {
     pub count: usize,
     /// By the greatest covariance that the stated ones allow: above its degrees of freedom, it is overconfident.
     pub at_least: Option<Consistency>,
-    /// If errors only add up; of the motions where this is possible.
+    /// If errors only add up; of the motions where this is possible, if these are more than half.
     pub if_added: Option<Consistency>,
     /// The part of the motions where it is.
     pub added_fraction: f64,
@@ -33,43 +34,52 @@ pub struct MotionConsistency {
 /// Judges the motions over a time; `None` where no two poses with covariances are so far apart.
 pub fn judge(setting: &Setting<'_>, over_s: f64) -> Option<MotionConsistency> {
     let all = setting.space.all();
-    let (mut least, mut added, mut count) = (Vec::new(), Vec::new(), 0_usize);
     let motions = over_time(&setting.pairs.stamps, over_s);
-    for &(begin, end) in &motions {
-        let (Some(first), Some(second)) = (setting.stated(begin), setting.stated(end)) else { continue };
-        let (from, to) = (setting.pose(begin), setting.pose(end));
-        let truths = &setting.pairs.truths;
-        let true_motion = setting.space.relative(&truths[begin], &truths[end]);
-        let motion = setting.space.relative(&from, &to);
-        // About the axes of the first pose, as the motion itself.
-        let error = setting.space.error(&true_motion, &motion);
-        let turn = from.rotation.inverse().to_rotation_matrix().into_inner();
-        let shift = to.translation.vector - from.translation.vector;
-        let noise = setting.noise.covariance(1.0);
-        let earlier = carried(&setting.space.of_covariance(&first), &shift, &turn);
-        let later = carried(&setting.space.of_covariance(&second), &nalgebra::Vector3::zeros(), &turn);
-        let noise = carried(&noise, &shift, &turn) + noise;
-        count += 1;
-        if let Some(white) = whitened(&error, &((earlier + later) * 2.0 + noise), all) {
-            least.extend_from_slice(&white[..all.len()]);
-        }
-        if let Some(white) = whitened(&error, &(later - earlier + noise), all) {
-            added.extend_from_slice(&white[..all.len()]);
-        }
-    }
+    let white: Vec<White> = motions.par_iter().filter_map(|motion| White::of(setting, *motion)).collect();
+    let count = white.len();
+    let flat = |of: fn(&White) -> Option<[f64; 6]>| -> Vec<f64> {
+        white.iter().filter_map(of).flat_map(|white| white.into_iter().take(all.len())).collect()
+    };
+    let (least, added) = (flat(|white| white.least), flat(|white| white.added));
     let (dof, step_s) = (all.len(), step_s(setting, motions.len()));
     let at_least = Consistency::new(&least, dof, step_s, 0);
     (count > 0).then(|| MotionConsistency {
         over_s,
         count,
         at_least,
-        if_added: Consistency::new(&added, dof, step_s, 0),
+        if_added: Consistency::new(&added, dof, step_s, 0).filter(|added| 2 * added.count > count),
         added_fraction: (added.len() / dof) as f64 / count as f64,
     })
 }
 
-fn whitened(error: &Vector6<f64>, covariance: &Matrix6<f64>, of: &[usize]) -> Option<[f64; 6]> {
-    whiten(error, covariance, of)
+/// The whitened error of a motion, by either covariance.
+struct White {
+    least: Option<[f64; 6]>,
+    added: Option<[f64; 6]>,
+}
+
+impl White {
+    /// `None` where one of the two poses states no covariance.
+    fn of(setting: &Setting<'_>, (begin, end): (usize, usize)) -> Option<Self> {
+        let (first, second) = (setting.stated(begin)?, setting.stated(end)?);
+        let (from, to) = (setting.pose(begin), setting.pose(end));
+        let truths = &setting.pairs.truths;
+        let true_motion = setting.space.relative(&truths[begin], &truths[end]);
+        let motion = setting.space.relative(&from, &to);
+        // About the axes of the first pose, as the motion itself.
+        let error = setting.space.error(&true_motion, &motion);
+        let turn = setting.space.axes_of(&from);
+        let shift = to.translation.vector - from.translation.vector;
+        let noise = setting.noise.covariance(1.0);
+        let earlier = carried(&setting.space.of_covariance(&first), &shift, &turn);
+        let later = carried(&setting.space.of_covariance(&second), &Vector3::zeros(), &turn);
+        let noise = if setting.noise.is_stated() { carried(&noise, &shift, &turn) + noise } else { Matrix6::zeros() };
+        let all = setting.space.all();
+        Some(Self {
+            least: whiten(&error, &((earlier + later) * 2.0 + noise), all),
+            added: whiten(&error, &(later - earlier + noise), all),
+        })
+    }
 }
 
 /// The time between the beginnings of successive motions, s.
@@ -82,10 +92,16 @@ fn step_s(setting: &Setting<'_>, motions: usize) -> f64 {
 }
 
 /// Σ in the axes of the first pose, its orientation error turning what is `shift` away: R₁ᵀ A Σ Aᵀ R₁.
-fn carried(covariance: &Matrix6<f64>, shift: &nalgebra::Vector3<f64>, turn: &Matrix3<f64>) -> Matrix6<f64> {
-    let mut a = Matrix6::zeros();
-    a.fixed_view_mut::<3, 3>(0, 0).copy_from(turn);
-    a.fixed_view_mut::<3, 3>(0, 3).copy_from(&(-turn * shift.cross_matrix()));
-    a.fixed_view_mut::<3, 3>(3, 3).copy_from(turn);
-    a * covariance * a.transpose()
+fn carried(covariance: &Matrix6<f64>, shift: &Vector3<f64>, turn: &Matrix3<f64>) -> Matrix6<f64> {
+    let block = |i: usize, j: usize| covariance.fixed_view::<3, 3>(i, j).into_owned();
+    let lever = -shift.cross_matrix();
+    let (pr, rr) = (block(0, 3) + lever * block(3, 3), block(3, 3));
+    let pp = block(0, 0) + block(0, 3) * lever.transpose() + lever * pr.transpose();
+    let turned = |block: Matrix3<f64>| turn * block * turn.transpose();
+    let mut carried = Matrix6::zeros();
+    carried.fixed_view_mut::<3, 3>(0, 0).copy_from(&turned(pp));
+    carried.fixed_view_mut::<3, 3>(0, 3).copy_from(&turned(pr));
+    carried.fixed_view_mut::<3, 3>(3, 0).copy_from(&turned(pr.transpose()));
+    carried.fixed_view_mut::<3, 3>(3, 3).copy_from(&turned(rr));
+    carried
 }

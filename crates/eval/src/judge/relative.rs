@@ -6,10 +6,13 @@
 use super::sample::{median, quantile};
 use super::steps::Setting;
 use lienav_base::stamp::Stamp;
+use rayon::prelude::*;
 use serde::Serialize;
 
 /// A motion may miss the asked length by this part of it.
 pub const TOLERANCE: f64 = 0.1;
+/// Sums of seconds differ by less than this part.
+const ROUNDING: f64 = 1e-9;
 /// So many motions are compared; of more, every second one, every third and so on.
 pub const MOST_MOTIONS: usize = 200_000;
 
@@ -52,7 +55,11 @@ pub type Motions = Vec<(usize, usize)>;
 pub fn over_time(stamps: &[Stamp], over_s: f64) -> Motions {
     let Some(first) = stamps.first() else { return Motions::new() };
     let since: Vec<f64> = stamps.iter().map(|stamp| stamp.since(*first)).collect();
-    over(&since, over_s)
+    let mut motions = over(&since, over_s);
+    // A motion that the end of the run cuts short is not one over this time.
+    let last = stamps.len() - 1;
+    motions.retain(|&(begin, end)| end < last || since[end] - since[begin] > over_s * (1.0 - ROUNDING));
+    motions
 }
 
 /// The motions over such a length of a path; `path` is the length up to each pose, m.
@@ -109,15 +116,14 @@ pub fn path_length(setting: &Setting<'_>) -> Vec<f64> {
 
 /// What these motions come to; `None` of none.
 pub fn judge(setting: &Setting<'_>, motions: &[(usize, usize)]) -> Option<Relative> {
-    let (mut positions, mut turns) = (Vec::with_capacity(motions.len()), Vec::with_capacity(motions.len()));
-    for &(begin, end) in motions {
+    let error_of = |&(begin, end): &(usize, usize)| {
         let truths = &setting.pairs.truths;
         let true_motion = setting.space.relative(&truths[begin], &truths[end]);
         let motion = setting.space.relative(&setting.pose(begin), &setting.pose(end));
         let error = true_motion.inv_mul(&motion);
-        positions.push(error.translation.vector.norm());
-        turns.push(error.rotation.angle().to_degrees());
-    }
+        (error.translation.vector.norm(), error.rotation.angle().to_degrees())
+    };
+    let (mut positions, mut turns): (Vec<f64>, Vec<f64>) = motions.par_iter().map(error_of).unzip();
     let n = positions.len() as f64;
     let mean = |values: &[f64]| values.iter().sum::<f64>() / n;
     let rms = |values: &[f64]| (values.iter().map(|x| x * x).sum::<f64>() / n).sqrt();

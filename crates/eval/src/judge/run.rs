@@ -11,6 +11,7 @@ use super::steps::{Setting, Steps, TruthNoise};
 use super::{calibration, motions, stretches};
 use lienav_io::trajectory::{Meaning, Trajectory};
 use nalgebra::Isometry3;
+use rayon::prelude::*;
 
 /// An estimate that cannot be judged.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -132,12 +133,20 @@ pub fn judge(estimate: &Trajectory, truth: &Trajectory, options: &Options) -> Re
 
 /// Root mean squares of position, m, and orientation, rad.
 fn rms_errors(setting: &Setting<'_>) -> (f64, f64) {
-    let (mut position, mut orientation) = (0.0, 0.0);
-    for at in 0..setting.pairs.len() {
-        let error = setting.space.error(&setting.pairs.truths[at], &setting.pose(at));
-        position += error.fixed_rows::<3>(0).norm_squared();
-        orientation += error.fixed_rows::<3>(3).norm_squared();
-    }
+    /// Blocks of so many are summed one after the other, so that the sum is the same on any machine.
+    const BLOCK: usize = 16_384;
+    let count = setting.pairs.len();
+    let starts: Vec<usize> = (0..count).step_by(BLOCK).collect();
+    let sum_from = |from: usize| {
+        let errors = (from..(from + BLOCK).min(count))
+            .map(|at| setting.space.error(&setting.pairs.truths[at], &setting.pose(at)));
+        errors.fold((0.0, 0.0), |(position, orientation), error| {
+            let (p, r) = (error.fixed_rows::<3>(0).norm_squared(), error.fixed_rows::<3>(3).norm_squared());
+            (position + p, orientation + r)
+        })
+    };
+    let sums: Vec<(f64, f64)> = starts.into_par_iter().map(sum_from).collect();
+    let (position, orientation) = sums.into_iter().fold((0.0, 0.0), |a, b| (a.0 + b.0, a.1 + b.1));
     let n = setting.pairs.len().max(1) as f64;
     ((position / n).sqrt(), (orientation / n).sqrt())
 }

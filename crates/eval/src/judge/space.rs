@@ -1,7 +1,7 @@
 //! Whether an estimate is of the plane or of space.
 
 use lienav_io::trajectory::Trajectory;
-use nalgebra::{Isometry3, Matrix6, Vector6};
+use nalgebra::{Isometry3, Matrix3, Matrix6, Vector6};
 use serde::Serialize;
 
 /// Heights and tilts of a planar estimate are not greater, m and the sine of half an angle.
@@ -72,6 +72,15 @@ impl Space {
             Self::Space => from.inv_mul(to),
             Self::Planar => flat(from).inv_mul(&flat(to)),
         }
+    }
+
+    /// The rotation from fixed axes to those of a pose; in the plane, by its heading only.
+    pub fn axes_of(self, pose: &Isometry3<f64>) -> Matrix3<f64> {
+        let rotation = match self {
+            Self::Space => pose.rotation,
+            Self::Planar => flat(pose).rotation,
+        };
+        rotation.inverse().to_rotation_matrix().into_inner()
     }
 
     /// The same covariance with the numbers of the plane only.

@@ -56,6 +56,7 @@ pub fn each<T: Send>(
         let mut blocks = Vec::with_capacity(threads);
         while blocks.len() < threads && !ended {
             let had = rest.len();
+            rest.reserve_exact((BLOCK + LINE).saturating_sub(had));
             ended = Read::by_ref(&mut file).take(BLOCK as u64).read_to_end(&mut rest).map_err(io)? == 0;
             done += (rest.len() - had) as u64;
             let end = if ended { rest.len() } else { rest.iter().rposition(|&b| b == b'\n').map_or(0, |at| at + 1) };

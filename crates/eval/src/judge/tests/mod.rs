@@ -1,12 +1,14 @@
-//! Simulated estimators whose covariance is wrong by a known factor, and every number against another way to it.
+//! Simulated estimators whose covariance is wrong by a known factor, and parts against another way to them.
 
-use super::alignment::Similarity;
-use super::associate::Pairs;
-use super::consistency::{Consistency, Verdict};
-use super::options::Options;
-use super::run::judge;
-use super::space::Space;
-use super::steps::{Setting, Steps, TruthNoise};
+mod parts;
+
+use crate::judge::alignment::Similarity;
+use crate::judge::associate::Pairs;
+use crate::judge::consistency::{Consistency, Verdict};
+use crate::judge::options::Options;
+use crate::judge::run::judge;
+use crate::judge::space::Space;
+use crate::judge::steps::{Setting, Steps, TruthNoise};
 use lienav_base::stamp::Stamp;
 use lienav_io::trajectory::{Meaning, Trajectory, data::upper};
 use nalgebra::{Cholesky, Isometry3, Matrix6, UnitQuaternion, Vector3, Vector6};
