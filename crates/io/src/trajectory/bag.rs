@@ -53,7 +53,7 @@ pub fn read(
     let types: Vec<String> = bag.topics().iter().map(|topic| topic.type_name.clone()).collect();
     let mut unreadable = 0;
     let mut done = 0;
-    while let Some(record) = bag.next() {
+    for record in bag.by_ref() {
         if taken.take(&types[record.topic], &record.data).is_err() {
             unreadable += 1;
         }
