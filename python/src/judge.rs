@@ -137,7 +137,10 @@ fn poses_of(name: &str, poses: &Floats<'_>, count: usize) -> PyResult<Vec<Isomet
         let q = Quaternion::new(row[6], row[3], row[4], row[5]);
         // What is not finite is left out later, as in files.
         if q.norm_squared().is_finite() && (q.norm_squared() - 1.0).abs() > 0.01 {
-            return Err(wrong_call(format!("{name}: the quaternion of row {k} has the length {}; expected 1", q.norm())));
+            return Err(wrong_call(format!(
+                "{name}: the quaternion of row {k} has the length {}; expected 1",
+                q.norm()
+            )));
         }
         let turn = UnitQuaternion::new_normalize(q);
         Ok(Isometry3::from_parts(Vector3::new(row[0], row[1], row[2]).into(), turn))

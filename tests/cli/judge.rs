@@ -61,7 +61,8 @@ fn expectations_hold_or_fail_and_wrong_calls_say_what_to_do() {
     let bounds = at("bounds.yaml");
     let junit = at("junit.xml");
     let words = ["judge", &errors, "--truth", &truth, "--expect", &bounds, "--junit", &junit];
-    fs::write(&bounds, "every_estimate: {consistency.pose.sigma_factor: {max: 100}, dropped.not_finite: {max: 0}}").unwrap();
+    fs::write(&bounds, "every_estimate: {consistency.pose.sigma_factor: {max: 100}, dropped.not_finite: {max: 0}}")
+        .unwrap();
     output(&words);
     assert!(fs::read_to_string(&junit).unwrap().contains("failures=\"0\""));
     fs::write(&bounds, "estimates: {errors: {position_rmse_m: {max: 1e-9}}}").unwrap();

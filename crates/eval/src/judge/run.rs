@@ -26,7 +26,7 @@ pub enum JudgeError {
         /// Its name.
         estimate: String,
         /// The first and the last stamp of either.
-        times: [String; 4],
+        times: Box<[String; 4]>,
         /// What is bridged.
         max_gap_s: f64,
     },
@@ -179,5 +179,5 @@ fn no_pairs(estimate: &Trajectory, truth: &Trajectory, options: &Options) -> Jud
         [text(of.stamps.first()), text(of.stamps.last())]
     };
     let ([a, b], [c, d]) = (ends(estimate), ends(truth));
-    JudgeError::NoPairs { estimate: estimate.name.clone(), times: [a, b, c, d], max_gap_s: options.max_gap_s }
+    JudgeError::NoPairs { estimate: estimate.name.clone(), times: Box::new([a, b, c, d]), max_gap_s: options.max_gap_s }
 }

@@ -24,7 +24,7 @@ pub fn whiten(error: &Vector6<f64>, covariance: &Matrix6<f64>, of: &[usize]) -> 
             let given: f64 = (0..j).map(|k| factor[i][k] * factor[j][k]).sum();
             let rest = scale[i] * covariance[(row, column)] * scale[j] - given;
             if i == j {
-                if !(rest >= LEAST_PIVOT) {
+                if rest.is_nan() || rest < LEAST_PIVOT {
                     return None;
                 }
                 factor[i][i] = rest.sqrt();

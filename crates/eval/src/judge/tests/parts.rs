@@ -106,7 +106,8 @@ proptest! {
         let options = Options { align: Method::named(Method::NAMES[align]).unwrap(), ..Options::default() };
         for (a, b) in [(&estimate, &truth), (&truth, &estimate), (&estimate, &estimate)] {
             if let Ok(judged) = judge(a, b, &options) {
-                let _ = (to_json(&[judged.report.clone()]).unwrap(), text::to_text(&[judged.report]));
+                let reports = [judged.report];
+                let _ = (to_json(&reports).unwrap(), text::to_text(&reports));
             }
             let _ = Agreement::new(a, b, &options).map(|found| found.sentences());
         }
