@@ -235,10 +235,10 @@ def main():
     checks = Checks()
     with tempfile.TemporaryDirectory() as folder:
         by_numpy(lienav, pathlib.Path(folder), checks)
-        if metrics is None:
-            print("skipped: evo is not installed, so that ATE and RPE are not compared with it")
-        else:
+        if metrics:
             by_evo(lienav, pathlib.Path(folder), checks)
+        else:
+            print("skipped: evo is not installed, so that ATE and RPE are not compared with it")
     print(f"{checks.count} numbers compared, {len(checks.wrong)} differ")
     print("\n".join(checks.wrong), end="\n" if checks.wrong else "")
     sys.exit(1 if checks.wrong else 0)

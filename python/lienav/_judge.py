@@ -18,8 +18,8 @@ Trajectory = Union[str, "os.PathLike[str]", npt.ArrayLike, "tuple[npt.ArrayLike,
 
 
 class Judgement(Mapping[str, Any]):
-    """The numbers of an estimate, by the keys of the JSON report of `lienav judge`: `judgement["nees_mean"]`. What
-    cannot be known is None; `print(judgement)` gives the table."""
+    """The numbers of an estimate, by the keys of the JSON report of `lienav judge`: `judgement["nees_mean"]`. Where
+    something cannot be known, they hold `None`; `print(judgement)` gives the table."""
 
     def __init__(self, compiled: _lienav.Judgement) -> None:
         self._compiled = compiled
@@ -113,9 +113,9 @@ def judge(
         "time_offset_s": time_offset_s,
         "truth_std_m": truth_std_m,
         "truth_std_deg": truth_std_deg,
-        "over_s": None if over_s is None else list(over_s),
-        "over_m": None if over_m is None else list(over_m),
+        "over_s": list(over_s) if over_s is not None else None,
+        "over_m": list(over_m) if over_m is not None else None,
     }
-    matrices = None if covariance is None else np.asarray(covariance, dtype=np.float64)
+    matrices = np.asarray(covariance, dtype=np.float64) if covariance is not None else None
     compiled = _lienav.judge(_arrays("estimate", estimate), _arrays("truth", truth), matrices, options)
     return Judgement(compiled)

@@ -98,3 +98,20 @@ fn innovations_are_judged_for_size_and_whiteness() {
     fs::write(&file, "stamp_s,residual\n0,1\n").unwrap();
     assert!(complaint(&["judge", "--innovations", path], 1).contains("stamp_s,nis,dof"));
 }
+
+/// NEES beside numpy in four conventions, ATE and RPE beside evo, each where it is installed.
+#[test]
+fn numbers_are_those_of_numpy_and_of_evo_where_they_are_installed() {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/judge_peer.py");
+    let python = std::env::var("LIENAV_PEER_PYTHON").unwrap_or_else(|_| "python3".to_owned());
+    let has_numpy = std::process::Command::new(&python).args(["-c", "import numpy"]).output();
+    if !has_numpy.is_ok_and(|done| done.status.success()) {
+        println!("skipped: there is no Python with numpy");
+        return;
+    }
+    let done = std::process::Command::new(&python).args([script, env!("CARGO_BIN_EXE_lienav")]).output().unwrap();
+    let said = String::from_utf8_lossy(&done.stdout);
+    println!("{said}");
+    assert!(done.status.success(), "{said}{}", String::from_utf8_lossy(&done.stderr));
+    assert!(said.contains("numbers compared"), "{said}");
+}

@@ -43,7 +43,7 @@ impl Pairs {
         self.which.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are no pairs.
     pub fn is_empty(&self) -> bool {
         self.which.is_empty()
     }

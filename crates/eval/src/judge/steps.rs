@@ -35,7 +35,7 @@ impl TruthNoise {
 pub struct Step {
     /// Truth − estimate, (m, rad), about fixed axes.
     pub error: Vector6<f64>,
-    /// NEES of position, orientation and pose; not-a-number where there is none.
+    /// NEES of position, orientation and pose; not-a-number where it does not exist.
     pub nees: [f64; 3],
 }
 

@@ -64,7 +64,7 @@ impl Layout {
     /// The layout of a file that begins so.
     ///
     /// # Errors
-    /// It is none of the formats: what was found, and what would be read.
+    /// The format is not known: what was found, and what would be read.
     pub fn of(head: &str) -> Result<Self, String> {
         let lines = || head.lines().map(str::trim).filter(|line| !line.is_empty());
         let is_comment = |line: &&str| line.starts_with(['#', '%']);

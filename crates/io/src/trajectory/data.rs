@@ -57,7 +57,7 @@ impl Trajectory {
         self.stamps.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are no poses.
     pub fn is_empty(&self) -> bool {
         self.stamps.is_empty()
     }
@@ -106,7 +106,7 @@ impl Trajectory {
         }
     }
 
-    /// The stated covariance of a pose, its numbers in their own order and axes; `None` where there is none, or where
+    /// The stated covariance of a pose, its numbers in their own order and axes; `None` where it is absent, or where
     /// all its numbers are zero or one of them is not finite: a placeholder states nothing.
     pub fn stated(&self, at: usize) -> Option<Matrix6<f64>> {
         let upper = self.covariances.get(at)?;

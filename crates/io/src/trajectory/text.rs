@@ -160,7 +160,7 @@ impl Row {
         Ok(row)
     }
 
-    /// The pose; `None` where its orientation is none. One that is not finite is left to the trajectory.
+    /// The pose; `None` where its orientation is invalid. One that is not finite is left to the trajectory.
     fn pose(&self) -> Option<Isometry3<f64>> {
         if let Some(m) = &self.matrix {
             let r = Matrix3::new(m[0], m[1], m[2], m[4], m[5], m[6], m[8], m[9], m[10]);

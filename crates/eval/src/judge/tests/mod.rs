@@ -110,9 +110,9 @@ fn verdicts_of_simulated_estimators_are_right_and_intervals_cover() {
     assert!(right >= 0.97, "{right}");
 }
 
-/// Minutes: `cargo test --release -p lienav-eval judge -- --ignored --nocapture`.
+/// Half a minute: `cargo test --release -p lienav-eval judge -- --ignored --nocapture`.
 #[test]
-#[ignore = "1,000 simulated estimators take minutes"]
+#[ignore = "1,000 simulated estimators take half a minute"]
 fn a_thousand_verdicts_are_right_and_intervals_cover_95_percent() {
     let (covered, right, of) = verdicts(1000, 12_000);
     println!("{:.2} % covered, {:.2} % of {of} verdicts right", 100.0 * covered, 100.0 * right);
