@@ -5,6 +5,7 @@
 - :func:`open` reads bags and data sets, :func:`simulate` simulates, :class:`Recording` also takes arrays.
 - :func:`evaluate` runs filters over a recording and judges them; :func:`batch` is the estimate from all data at once;
   :func:`monte_carlo` does it for many simulated runs, on one machine or many.
+- :func:`judge` judges estimates of any program and the covariances that they state.
 - :mod:`lienav.lie` has the Lie groups.
 
 Numbers are those of the command line, to the last bit. Errors are :class:`Error`, with the same sentences.
@@ -27,6 +28,7 @@ from ._data import (
 )
 from ._errors import Error, Failed, WrongCall
 from ._evaluation import Evaluation, Report, batch, evaluate, filters
+from ._judge import Judgement, judge
 from ._lienav import Correction, KalmanFilter, Step, __version__
 from ._monte_carlo import MonteCarlo, merge_shards, monte_carlo
 from ._recording import Recording, open, scenarios, simulate  # noqa: A004
@@ -44,6 +46,7 @@ __all__ = [
     "Failed",
     "Features",
     "Imu",
+    "Judgement",
     "KalmanFilter",
     "Landmarks",
     "MonteCarlo",
@@ -61,6 +64,7 @@ __all__ = [
     "evaluate",
     "evaluate_attitude",
     "filters",
+    "judge",
     "lie",
     "merge_shards",
     "monte_carlo",

@@ -315,6 +315,26 @@ def evaluate(
     map_std_m: float,
     max_truth_gap_s: float | None,
 ) -> Evaluation: ...
+class Judgement:
+    """A judged estimate."""
+
+    def json(self) -> str:
+        """The report, as the command line prints it."""
+    def text(self) -> str:
+        """The table."""
+    def stamp_ns(self) -> Integers:
+        """(n,) int64: the stamps of the poses that have a truth, ns."""
+    def error(self) -> Floats:
+        """(n, 6): estimate − truth, m and rad about fixed axes."""
+    def nees(self) -> Floats:
+        """(n, 3): NEES of position, orientation and pose."""
+
+def judge(
+    estimate: tuple[str | None, Any, Any],
+    truth: tuple[str | None, Any, Any],
+    covariance: npt.ArrayLike | None,
+    options: Mapping[str, Any],
+) -> Judgement: ...
 def filter_names() -> list[str]: ...
 def scenario_names() -> list[str]: ...
 def merge_shards(paths: Sequence[str | os.PathLike[str]]) -> Outcome: ...

@@ -5,6 +5,7 @@ mod arrays;
 mod attitude;
 mod errors;
 mod evaluation;
+mod judge;
 mod kalman_filter;
 mod lie;
 mod messages;
@@ -22,6 +23,8 @@ mod _lienav {
     use crate::attitude::{Attitude, evaluate_attitude};
     #[pymodule_export]
     use crate::evaluation::{Evaluation, evaluate, filter_names};
+    #[pymodule_export]
+    use crate::judge::{Judgement, judge};
     #[pymodule_export]
     use crate::kalman_filter::{Correction, KalmanFilter};
     #[pymodule_export]

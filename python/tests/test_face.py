@@ -35,7 +35,7 @@ def test_everything_public_is_documented():
     assert bare == []
 
 
-@pytest.mark.parametrize("name", ["lienav._data", "lienav._slam", "lienav._attitude", "lienav.lie"])
+@pytest.mark.parametrize("name", ["lienav._data", "lienav._slam", "lienav._attitude", "lienav._judge", "lienav.lie"])
 def test_examples_in_the_documentation_run(name):
     result = doctest.testmod(importlib.import_module(name))
     assert result.failed == 0 and result.attempted > 0

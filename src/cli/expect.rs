@@ -1,7 +1,7 @@
 //! `lienav evaluate --expect`: bounds on the numbers of a report, for a continuous integration.
 
 use super::failure::{Failure, warn};
-use lienav_eval::expect::{Expectations, junit};
+use lienav_eval::expect::{Check, ExpectError, Expectations, Numbers, junit};
 use lienav_eval::report::Report;
 use lienav_io::files::{read_text, remedy, write_atomically};
 use lienav_io::yaml;
@@ -35,10 +35,32 @@ impl Expect {
     /// # Errors
     /// One does not hold, or none can be held against the reports.
     pub(super) fn hold(&self, expectations: Option<&Expectations>, reports: &[Report]) -> Result<(), Failure> {
+        let source = reports.first().map(|report| report.source.as_str()).unwrap_or_default();
+        self.hold_with(expectations, source, |expectations| expectations.check(reports))
+    }
+
+    /// The same of reports of any kind, which are about `source`.
+    ///
+    /// # Errors
+    /// As [`Expect::hold`].
+    pub(super) fn hold_numbers(
+        &self,
+        expectations: Option<&Expectations>,
+        source: &str,
+        reports: &[Numbers],
+    ) -> Result<(), Failure> {
+        self.hold_with(expectations, source, |expectations| expectations.check_numbers(reports))
+    }
+
+    fn hold_with(
+        &self,
+        expectations: Option<&Expectations>,
+        source: &str,
+        check: impl FnOnce(&Expectations) -> Result<Vec<Check>, ExpectError>,
+    ) -> Result<(), Failure> {
         let (Some(path), Some(expectations)) = (&self.expect, expectations) else { return Ok(()) };
-        let checks = expectations.check(reports).map_err(|error| wrong(path, &error))?;
+        let checks = check(expectations).map_err(|error| wrong(path, &error))?;
         if let Some(file) = &self.junit {
-            let source = reports.first().map(|report| report.source.as_str()).unwrap_or_default();
             let xml = junit(source, &checks);
             let written = write_atomically(file, |out| out.write_all(xml.as_bytes()));
             written.map_err(|error| Failure::Failed(format!("{}: {error}{}", file.display(), remedy(&error))))?;

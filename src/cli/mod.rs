@@ -14,6 +14,7 @@ mod experiments;
 mod failure;
 mod honesty;
 mod info;
+mod judge;
 #[cfg(feature = "lab")]
 mod laboratory;
 #[cfg(not(feature = "lab"))]
@@ -54,6 +55,7 @@ struct Cli {
 #[derive(clap::Subcommand)]
 enum Command {
     Evaluate(Box<evaluate::Args>),
+    Judge(Box<judge::Args>),
     Info(info::Args),
     Convert(convert::Args),
     Map(map::Args),
@@ -118,6 +120,7 @@ pub fn main() -> ExitCode {
     }
     let result = match cli.command {
         Command::Evaluate(args) => evaluate::run(&args),
+        Command::Judge(args) => judge::run(&args),
         Command::Info(args) => info::run(&args),
         Command::Convert(args) => convert::run(&args),
         Command::Map(args) => map::run(&args),

@@ -1,5 +1,6 @@
 //! The command line as a user meets it: exit codes, one-line errors, reports, files.
 
+mod judge;
 mod kills;
 mod maps;
 mod shards;

@@ -65,6 +65,8 @@ pub fn prepare(folder: &Path) -> bool {
         fs::copy(folder.join(of), folder.join(copy)).unwrap();
     }
     fs::copy(root.join("examples/ci/expectations.yaml"), folder.join("expectations.yaml")).unwrap();
+    fs::copy(root.join("examples/ci/judge.yaml"), folder.join("judge.yaml")).unwrap();
+    estimates_of_others(folder);
     // The scenario that the page about scenarios shows.
     let page = fs::read_to_string(root.join("docs/scenarios.md")).unwrap();
     let shown = page.split("```yaml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
@@ -78,6 +80,28 @@ pub fn prepare(folder: &Path) -> bool {
         }
     }
     data.exists()
+}
+
+/// Trajectories with covariances, as other programs write them, and the truth beside them.
+fn estimates_of_others(folder: &Path) {
+    let done = shell("lienav evaluate my_bag --out evaluated", folder).output().unwrap();
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let evaluated = folder.join("evaluated");
+    for (name, of) in [
+        ("truth.tum", "truth.tum"),
+        ("estimate.tum", "estimate.tum"),
+        ("ekf.csv", "errors.csv"),
+        ("ukf.csv", "errors.csv"),
+        ("poses.csv", "errors.csv"),
+    ] {
+        fs::copy(evaluated.join(of), folder.join(name)).unwrap();
+    }
+    let truth = fs::read_to_string(evaluated.join("truth.tum")).unwrap();
+    let rows = truth.lines().map(|line| format!("{line} 1e-4 0 0 1e-4 0 1e-4 1e-2 0 0 1e-2 0 1e-2\n"));
+    fs::write(folder.join("ov_estimate.txt"), rows.collect::<String>()).unwrap();
+    let rows = (0..200).map(|k| format!("{k},{},0.1\n", 0.1 * (1.7 * f64::from(k)).sin()));
+    fs::write(folder.join("innovations.csv"), format!("stamp_s,innovation,std\n{}", rows.collect::<String>())).unwrap();
+    fs::remove_dir_all(evaluated).unwrap();
 }
 
 /// Gives a text a folder of its own: files as copies, which a command may replace, folders and data as links.

@@ -250,7 +250,11 @@ fn read_table(
     };
     let (by, key) = (by.map(column).transpose()?, column(key)?);
     let columns = numbers.iter().map(|(names, ..)| names.iter().map(|name| column(name)).collect());
-    let columns: Vec<Vec<usize>> = columns.collect::<Result<_, _>>()?;
+    let mut columns: Vec<Vec<usize>> = columns.collect::<Result<_, _>>()?;
+    // A judged estimate in space has a height, too.
+    if let (Some(z), Some(first)) = (header.iter().position(|known| known == "error_z_m"), columns.first_mut()) {
+        first.push(z);
+    }
     let mut tables: Vec<(String, Table)> = Vec::new();
     for record in csv.records() {
         let record = record.map_err(|error| damaged(error.to_string()))?;

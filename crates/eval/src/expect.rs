@@ -27,9 +27,11 @@ use std::fmt::{self, Write as _};
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields, default)]
 pub struct Expectations {
-    /// Of the report of each filter.
+    /// Of the report of each filter, or of each estimate that is judged.
+    #[serde(alias = "every_estimate")]
     every_filter: BTreeMap<String, Bounds>,
     /// Of that of one filter, by its name.
+    #[serde(alias = "estimates")]
     filters: BTreeMap<String, BTreeMap<String, Bounds>>,
 }
 
@@ -105,19 +107,43 @@ pub enum ExpectError {
     Bounds(String, String),
 }
 
+/// A report by its keys.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Numbers {
+    /// Whose it is.
+    pub filter: String,
+    /// How many steps it is of.
+    pub steps: usize,
+    /// All of it.
+    pub json: Value,
+}
+
 impl Expectations {
     /// Holds the reports against what is expected; in the order of the reports, then of the numbers' names.
     ///
     /// # Errors
     /// Expectations that no report can be held against.
     pub fn check(&self, reports: &[Report]) -> Result<Vec<Check>, ExpectError> {
+        let of = |report: &Report| Numbers {
+            filter: report.filter.clone(),
+            steps: report.steps,
+            json: serde_json::to_value(report).unwrap_or_default(),
+        };
+        self.check_numbers(&reports.iter().map(of).collect::<Vec<_>>())
+    }
+
+    /// The same of reports of any kind.
+    ///
+    /// # Errors
+    /// As [`Expectations::check`].
+    pub fn check_numbers(&self, reports: &[Numbers]) -> Result<Vec<Check>, ExpectError> {
         if let Some(missing) = self.filters.keys().find(|name| !reports.iter().any(|report| report.filter == **name)) {
             let ran: Vec<&str> = reports.iter().map(|report| report.filter.as_str()).collect();
             return Err(ExpectError::NoSuchFilter(missing.clone(), ran.join(", ")));
         }
         let (mut checks, steps) = (Vec::new(), "steps".to_owned());
         for report in reports {
-            let json = serde_json::to_value(report).unwrap_or_default();
+            let json = &report.json;
             // What is said of one filter goes before what is said of all.
             let mut expected: BTreeMap<&String, Bounds> = self.every_filter.iter().map(|(n, b)| (n, *b)).collect();
             expected.extend(self.filters.get(&report.filter).into_iter().flatten().map(|(n, b)| (n, *b)));
@@ -126,7 +152,7 @@ impl Expectations {
             }
             for (number, bounds) in expected {
                 check_bounds(number, bounds)?;
-                let found = number_of(&json, number)?;
+                let found = number_of(json, number)?;
                 checks.push(Check { filter: report.filter.clone(), number: number.clone(), bounds, found });
             }
         }
@@ -149,7 +175,7 @@ fn check_bounds(number: &str, bounds: Bounds) -> Result<(), ExpectError> {
 const SOMETIMES: [&str; 2] = ["associations", "fixes"];
 
 /// Reasons of a node and of the reading of data sets, beside those of the filter and of the conversion.
-const OTHER_REASONS: [&str; 14] = [
+const OTHER_REASONS: [&str; 16] = [
     UNREADABLE,
     BAD_TRUTH,
     "queue_full",
@@ -164,6 +190,8 @@ const OTHER_REASONS: [&str; 14] = [
     "loop_closure",
     "repeated_edge",
     "not_converged",
+    "repeated_stamp",
+    "out_of_order",
 ];
 
 /// All reasons for which messages and measurements are dropped.

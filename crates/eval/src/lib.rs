@@ -43,6 +43,7 @@
 //!   chapter 5.
 //! - [`observability`] finds what a filter takes for observable, from the Jacobians that it used.
 //! - [`study`] sets the open choices of a filter one by one. [`attitude`] judges orientations.
+//! - [`judge`] does the same for trajectories of other programs: poses in space with covariances of any convention.
 //! - [`plot`] draws SVG, [`trajectory`] and [`tables`] write TUM and CSV files for other tools.
 //! - `examples/02_stereo.rs` compares three filters on one recording, `04_monte_carlo.rs` on many runs. `lienav-slam`
 //!   has the filters, `lienav-sim` the scenarios, `lienav-io` the recordings; `lienav-lab` judges integrators.
@@ -61,6 +62,7 @@ pub mod fixes;
 pub mod folder;
 pub mod harder;
 pub mod honesty;
+pub mod judge;
 mod mean;
 pub mod method;
 pub mod monte_carlo;

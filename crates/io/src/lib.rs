@@ -36,6 +36,7 @@
 //! - [`settings_file`] reads settings from YAML and ROS parameter files; [`files`] writes a file completely or not at
 //!   all.
 //! - [`map_file`] is a map of landmarks that outlives the run: written by hand from a survey, or by a filter.
+//! - [`trajectory`] reads what any estimator has written, with the covariances that it states.
 //! - [`truth`] interpolates true poses; [`identities`] are what measurements without identity are really of.
 //! - Input goes to `lienav-slam` or `lienav-attitude`, runs to `lienav-eval`; `lienav-sim` simulates what this crate
 //!   records. `examples/02_stereo.rs` evaluates a recording.
@@ -58,6 +59,7 @@ pub mod recording;
 pub mod settings_file;
 pub mod statements;
 pub mod to_bag;
+pub mod trajectory;
 pub mod transforms;
 pub mod truth;
 pub mod yaml;

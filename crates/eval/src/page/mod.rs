@@ -6,8 +6,10 @@
 
 mod data;
 mod experiment;
+mod judged;
 mod rows;
 
+use super::judge::run::Subject as JudgedSubject;
 use super::monte_carlo::{Outcome, Report};
 use super::plot::Subject;
 use std::fmt::Write as _;
@@ -50,6 +52,14 @@ const EXPERIMENT: Kind = Kind {
     scripts: &[include_str!("../../page/experiment.js")],
 };
 
+const JUDGED: Kind = Kind {
+    title: "lienav judge",
+    skip: "<a class=\"skip\" href=\"#time\">Skip to the charts</a>",
+    kicker: "lienav judge",
+    sections: include_str!("../../page/judged.html"),
+    scripts: &[include_str!("../../page/judged.js")],
+};
+
 /// What a page is made for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Use {
@@ -76,7 +86,15 @@ pub fn experiment(outcome: &Outcome, report: &Report) -> serde_json::Result<Stri
     Ok(fill(&EXPERIMENT, &json, Use::File))
 }
 
-/// The data of that page, as JSON.
+/// The page of judged estimates, as HTML.
+///
+/// # Errors
+/// As [`html`].
+pub fn judged(subjects: &[JudgedSubject<'_>]) -> serde_json::Result<String> {
+    Ok(fill(&JUDGED, &serde_json::to_string(&judged::Page::new(subjects))?, Use::File))
+}
+
+/// The data of the page of runs, as JSON.
 ///
 /// # Errors
 /// As [`html`].

@@ -28,6 +28,7 @@ pub use format::Format;
 pub use g2o::{StatedNoise, open as open_g2o};
 pub use mrclam::open as open_mrclam;
 pub use plaza::open as open_plaza;
+pub(crate) use text::stamp_of;
 pub use victoria::open as open_victoria;
 pub use woods::open as open_woods;
 
