@@ -182,7 +182,7 @@ fn swings_that_do_not_end_are_not_taken_for_tilt() {
             let ratio = sum(|s| s.inclination) / sum(|s| s.beside);
             let nees = scores.iter().map(|s| s.tilt_nees).sum::<f64>() / 4.0;
             println!("{kind:?}, {jitter} s: {ratio:.2} times the inclination of VQF, NEES {nees:.2}");
-            assert!(ratio < 1.3 && nees < 12.0, "{kind:?}: {ratio} {nees}");
+            assert!(ratio < 1.3 && nees < 10.0, "{kind:?}: {ratio} {nees}");
         }
     }
 }
@@ -240,12 +240,13 @@ fn the_filter_is_as_good_as_it_says_in_many_motions() {
             continue;
         }
         assert!((0.2..6.0).contains(&tilt) && gyro < 9.0, "{kind:?}: {tilt} {gyro}");
-        // A first sample in a hard swing shows anything but up.
-        let most = if matches!(kind, Kind::HardSwings | Kind::Circles) { 14.0 } else { 9.0 };
+        // A first sample in hard motion shows anything but up.
+        let hard = matches!(kind, Kind::FastTranslations | Kind::HardSwings | Kind::Circles);
+        let most = if hard { 14.0 } else { 9.0 };
         assert!(warm < 2.5 && cold < most, "{kind:?}: {warm} {cold}");
         all[0] += tilt / 12.0;
         all[1] += gyro / 12.0;
     }
     println!("all: NEES {all:.2?}");
-    assert!((0.7..2.8).contains(&all[0]) && (0.3..4.5).contains(&all[1]), "{all:?}");
+    assert!((0.4..2.8).contains(&all[0]) && (0.2..4.5).contains(&all[1]), "{all:?}");
 }
