@@ -2,7 +2,7 @@
 //! update), heading.
 
 use super::DropReason;
-use super::belief::{Belief, Columns, Error, GYRO, LEVER, NU, RHO, SIZE, XI};
+use super::belief::{Belief, Columns, Error, GYRO, LEVER, NU, RHO, SCALE, SIZE, XI};
 use super::state::State;
 use nalgebra::{Matrix3, SVector, Vector3};
 
@@ -71,6 +71,37 @@ impl Measured {
         }
         let whitened = Vector3::from(forward([-self.expected.x, -self.expected.y, -self.expected.z]));
         belief.mean += w * whitened;
+        Ok(())
+    }
+
+    /// The same, but the gyroscope's bias about `axis`, a unit vector of the body, is left as it is (Schmidt–Kalman
+    /// update), if there is one.
+    ///
+    /// # Errors
+    /// No positive definite innovation covariance.
+    pub fn correct_but(
+        &self,
+        belief: &mut Belief,
+        noise: &Vector3<f64>,
+        axis: Option<&Vector3<f64>>,
+    ) -> Result<(), DropReason> {
+        let Some(axis) = axis else { return self.correct(belief, noise) };
+        let before = *belief;
+        self.correct(belief, noise)?;
+        // P of the gain taken, which differs from the best one along the axis alone.
+        let of_rates = [GYRO, SCALE, SCALE + 3, SCALE + 6];
+        for i in of_rates {
+            for j in of_rates {
+                let change = before.covariance.fixed_view::<3, 3>(i, j) - belief.covariance.fixed_view::<3, 3>(i, j);
+                let shown = axis.dot(&(change * axis));
+                let sum = belief.covariance.fixed_view::<3, 3>(i, j) + axis * axis.transpose() * shown;
+                belief.covariance.fixed_view_mut::<3, 3>(i, j).copy_from(&sum);
+            }
+            let moved = belief.mean.fixed_rows::<3>(i) - before.mean.fixed_rows::<3>(i);
+            let left = axis * axis.dot(&moved);
+            let mut part = belief.mean.fixed_rows_mut::<3>(i);
+            part -= left;
+        }
         Ok(())
     }
 

@@ -10,6 +10,7 @@ pub(super) use estimate::MOUNT_STD;
 use super::belief::{Belief, GYRO, InitialStd, NU, RHO, XI};
 use super::field::FieldWatch;
 use super::gravity_check::GravityCheck;
+use super::leaning::Leaning;
 use super::mixture::Mixture;
 use super::preintegration::Preintegration;
 use super::rest::Rest;
@@ -62,6 +63,7 @@ pub struct Attitude {
     uncorrected_s: f64,
     mixture: Mixture,
     rest: Rest,
+    leaning: Leaning,
     /// Whether the last correction found the sensor stationary.
     rested: bool,
     gravity_check: GravityCheck,
@@ -104,6 +106,7 @@ impl Attitude {
             uncorrected_s: 0.0,
             mixture: Mixture::new(&initial_std(&config), &config.motion),
             rest: Rest::default(),
+            leaning: Leaning::default(),
             rested: false,
             gravity_check: GravityCheck::default(),
             field: FieldWatch::default(),
@@ -242,6 +245,7 @@ impl Attitude {
         let lever_velocity = self.rotation * hat(&rate);
         self.levelling = self.levelling.map(|_| Levelling::begin(&lever_velocity));
         self.mixture.forget_motion(self.config.motion.initial_reach);
+        self.leaning = Leaning::default();
         self.forget_motion();
         self.samples.restart(sample.angular_velocity);
         self.rest.restart(sample);
@@ -308,7 +312,10 @@ impl Attitude {
             let outcome = self.mixture.correct_bias(&self.state, self.rest.mean_rate(), variance, self.rest_gate);
             self.note(outcome);
         } else {
-            let outcome = self.mixture.correct_position(duration, &self.state, motion);
+            let up = self.rotation.row(2).transpose();
+            self.leaning.add(duration, &up);
+            let vertical = self.leaning.is_level().then_some(&up);
+            let outcome = self.mixture.correct_position(duration, &self.state, vertical, motion);
             self.note(outcome);
         }
         self.mixture.merge(&mut self.state);
@@ -327,6 +334,7 @@ impl Attitude {
         self.state = initial_state(&self.config);
         self.mixture = Mixture::new(&initial_std(&self.config), &self.config.motion);
         self.place(orientation, LEVELLED_STD, self.config.initial.yaw_std_rad.max(LEVELLED_STD));
+        self.leaning = Leaning::default();
         self.gravity_check = GravityCheck::default();
         self.rested = false;
         self.refresh_rotation();
@@ -403,6 +411,7 @@ impl Attitude {
         self.levelling = None;
         self.uncorrected_s = 0.0;
         self.mixture.forget_motion(self.config.motion.initial_reach);
+        self.leaning = Leaning::default();
         self.forget_motion();
         (self.last, self.last_field) = (None, None);
     }

@@ -60,6 +60,7 @@ mod field;
 mod filter;
 mod gravity_check;
 mod input;
+mod leaning;
 mod mixture;
 mod motion;
 mod output;

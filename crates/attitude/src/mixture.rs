@@ -85,11 +85,17 @@ impl Mixture {
     }
 
     /// The position is zero but for the motion, whose size each hypothesis learns for itself. `state` has the
-    /// covariance of all.
+    /// covariance of all. The gyroscope's bias about `vertical`, a unit vector of the body, is left as it is.
     ///
     /// # Errors
     /// No positive definite innovation covariance.
-    pub fn correct_position(&mut self, duration: f64, state: &State, config: &MotionConfig) -> Result<(), DropReason> {
+    pub fn correct_position(
+        &mut self,
+        duration: f64,
+        state: &State,
+        vertical: Option<&Vector3<f64>>,
+        config: &MotionConfig,
+    ) -> Result<(), DropReason> {
         self.mix(duration, &state.covariance);
         // Of a mean over the interval.
         let of_mean = 2.0 * config.correlation_s / duration;
@@ -100,7 +106,8 @@ impl Mixture {
             let measured = Measured::position(state, belief);
             *evidence = measured.log_likelihood(&(motion.variance() * of_mean));
             motion.learn(duration, &measured.expected, &measured.covariance.diagonal(), config);
-            outcome = outcome.and(measured.correct(belief, &(motion.variance() * of_mean)));
+            let noise = motion.variance() * of_mean;
+            outcome = outcome.and(measured.correct_but(belief, &noise, vertical));
         }
         // What the model leaves in the innovations is as correlated as positions are.
         self.weigh(&evidence.map(|evidence| evidence / of_mean));
