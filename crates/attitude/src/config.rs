@@ -109,11 +109,9 @@ settings! {
         least_reach: f64 = 0.03, within REACH, unit "m", runtime;
         /// How far the sensor may be from a point about which it is turned, standard deviation by axis, m; 0 where
         /// there is none.
-        lever_std: f64 = 0.3, within 0.0..=100.0, unit "m";
+        lever_std: f64 = 0.5, within 0.0..=100.0, unit "m";
         /// How fast the learned variance of positions follows, s.
-        memory_s: f64 = 10.0, within SECONDS, unit "s", runtime;
-        /// And at no instant is it less than this many times what the innovations just show.
-        attack: f64 = 0.3, within 0.0..=1000.0, runtime;
+        memory_s: f64 = 20.0, within SECONDS, unit "s", runtime;
     }
 }
 

@@ -7,20 +7,23 @@ mod starting;
 #[cfg(test)]
 pub(super) use estimate::MOUNT_STD;
 
+use super::belief::{Belief, GYRO, InitialStd, NU, RHO, XI};
 use super::field::FieldWatch;
 use super::gravity_check::GravityCheck;
-use super::leaning::{LEVEL_NOISE_DENSITY, Leaning, UNKNOWN_DRIFT};
-use super::motion::Motion;
+use super::leaning::Leaning;
+use super::mixture::Mixture;
 use super::preintegration::Preintegration;
 use super::rest::Rest;
 use super::start::Levelling;
-use super::state::{GYRO, InitialStd, State};
+use super::state::State;
+use super::transition::Transition;
+
 use super::{Config, Counts, DropReason, ImuSample, SPECS, TimeJump};
 use lienav_base::clock::{ClockGuard, Limits, Verdict};
 use lienav_base::settings::{OutOfRange, check_change};
 use lienav_base::stamp::Stamp;
 use lienav_integrate::attitude::{Method, Samples};
-use lienav_lie::{LieGroup, Quat};
+use lienav_lie::{LieGroup, Quat, hat};
 use nalgebra::{Matrix3, UnitQuaternion, Vector3};
 use statrs::distribution::{ChiSquared, ContinuousCDF};
 use std::f64::consts::PI;
@@ -58,7 +61,7 @@ pub struct Attitude {
     preintegration: Preintegration,
     /// Time since the last correction by gravity, s; longer than the preintegration where a magnetic field ended one.
     uncorrected_s: f64,
-    motion: Motion,
+    mixture: Mixture,
     rest: Rest,
     leaning: Leaning,
     /// Whether the last correction found the sensor stationary.
@@ -68,6 +71,8 @@ pub struct Attitude {
     counts: Counts,
     /// The last sample that was used; `None` before the first.
     last: Option<ImuSample>,
+    /// The rate of the sample that R̂ is at, rad/s.
+    last_rate: Vector3<f64>,
     /// R as a matrix, at the last sample.
     rotation: Matrix3<f64>,
     /// Up in the body's axes at the start, a unit vector: where the mount is taken for unbent.
@@ -99,7 +104,7 @@ impl Attitude {
             samples: Samples::default(),
             preintegration: Preintegration::default(),
             uncorrected_s: 0.0,
-            motion: Motion::new(&config.motion),
+            mixture: Mixture::new(&initial_std(&config), &config.motion),
             rest: Rest::default(),
             leaning: Leaning::default(),
             rested: false,
@@ -107,6 +112,7 @@ impl Attitude {
             field: FieldWatch::default(),
             counts: Counts::default(),
             last: None,
+            last_rate: Vector3::zeros(),
             rotation: Matrix3::identity(),
             started: false,
             first_up: Vector3::z(),
@@ -194,6 +200,7 @@ impl Attitude {
     /// One step of R, v and p, and of what watches them.
     #[inline]
     fn advance(&mut self, step: f64, sample: &ImuSample) {
+        self.last_rate = sample.angular_velocity;
         let state = &mut self.state;
         let rate = sample.angular_velocity - state.scales * sample.angular_velocity;
         let rates = self.samples.push(step, rate).without(&state.gyro_bias);
@@ -231,14 +238,15 @@ impl Attitude {
         let turned = (self.config.timing.gap_rate_std * gap).min(PI);
         let gyro = &self.config.gyroscope;
         let wandered = (gyro.bias_walk.powi(2) * gap).min(gyro.initial_bias_std.powi(2));
-        for i in 0..3 {
-            self.state.covariance[(i, i)] += turned * turned;
-            self.state.covariance[(GYRO + i, GYRO + i)] += wandered;
-        }
-        self.levelling = self.levelling.map(|_| Levelling::default());
-        self.motion = Motion::new(&self.config.motion);
+        self.mixture.each(|belief| {
+            belief.loosen(XI, &Vector3::repeat(turned * turned));
+            belief.loosen(GYRO, &Vector3::repeat(wandered));
+        });
+        let lever_velocity = self.rotation * hat(&rate);
+        self.levelling = self.levelling.map(|_| Levelling::begin(&lever_velocity));
+        self.mixture.forget_motion(self.config.motion.initial_reach);
         self.leaning = Leaning::default();
-        self.state.forget_motion(self.config.motion.initial_speed, self.config.motion.initial_reach);
+        self.forget_motion();
         self.samples.restart(sample.angular_velocity);
         self.rest.restart(sample);
         self.gravity_check = GravityCheck::default();
@@ -252,15 +260,19 @@ impl Attitude {
             let duration = self.preintegration.duration;
             self.gravity_check.add(duration, &(self.preintegration.velocity_change - free_fall * duration));
             let config = &self.config;
-            let (gyro, accel) = (&config.gyroscope, &config.accelerometer);
-            self.state.propagate(&self.preintegration, &free_fall, gyro, accel, &config.motion);
-            let up = self.rotation.row(2).transpose();
-            let heading_drifts = self.state.gyro_bias_variance(&up) > UNKNOWN_DRIFT.powi(2);
-            if heading_drifts && self.leaning.is_level() && !self.rested {
-                self.state.loosen_level_velocity(LEVEL_NOISE_DENSITY.powi(2) * duration);
-            }
+            let transition = Transition::new(
+                &mut self.state,
+                &self.preintegration,
+                &free_fall,
+                &config.gyroscope,
+                &config.accelerometer,
+                &config.motion,
+            );
+            self.mixture.propagate(&transition);
+            self.mixture.merge(&mut self.state);
+            let lever_velocity = self.lever_velocity();
             if let Some(levelling) = &mut self.levelling {
-                levelling.add(&self.preintegration, self.config.accelerometer.gravity);
+                levelling.add(&self.preintegration, self.config.accelerometer.gravity, &lever_velocity);
             }
             self.preintegration = Preintegration::default();
         }
@@ -278,39 +290,35 @@ impl Attitude {
             return self.level_anew(&up);
         }
         let at_rest = self.rest.is_rest(&self.config.rest);
-        if at_rest {
-            self.motion.rest();
-        } else {
-            self.motion.learn(
-                duration,
-                &self.state.residual_position(),
-                &self.state.position_variance(),
-                &self.config.motion,
-            );
-        }
         if at_rest != self.rested {
             // Rest is seen when it has lasted for a while; its end at once.
             let ago = if at_rest { self.config.rest.after_s } else { 0.0 };
-            self.state.loosen_gyro_bias(self.config.rest.bias_change, &(self.rotation * ago));
+            let (change, turned) = (self.config.rest.bias_change, self.rotation * ago);
+            self.mixture.each(|belief| belief.loosen_gyro_bias(change, &turned));
+            self.mixture.merge(&mut self.state);
             self.rested = at_rest;
         }
         let motion = &self.config.motion;
-        // Of a mean over the interval.
-        let of_mean = 2.0 * motion.correlation_s / duration;
         if at_rest {
-            self.state.forget_position(motion.initial_reach);
-            let outcome = self.state.correct_velocity(self.config.rest.speed.powi(2) * of_mean);
+            // Of a mean over the interval.
+            let of_mean = 2.0 * motion.correlation_s / duration;
+            let reach = Vector3::repeat(motion.initial_reach);
+            self.state.forget_position();
+            self.mixture.each(|belief| belief.set(RHO, &reach));
+            let outcome = self.mixture.correct_velocity(&self.state, self.config.rest.speed.powi(2) * of_mean);
             self.note(outcome);
+            self.mixture.merge(&mut self.state);
             let variance = self.config.rest.rate_noise_density.powi(2) / duration;
-            let outcome = self.state.correct_bias(self.rest.mean_rate(), variance, self.rest_gate);
+            let outcome = self.mixture.correct_bias(&self.state, self.rest.mean_rate(), variance, self.rest_gate);
             self.note(outcome);
         } else {
             let up = self.rotation.row(2).transpose();
             self.leaning.add(duration, &up);
             let vertical = self.leaning.is_level().then_some(&up);
-            let outcome = self.state.correct_position(&(self.motion.variance() * of_mean), vertical);
+            let outcome = self.mixture.correct_position(duration, &self.state, vertical, motion);
             self.note(outcome);
         }
+        self.mixture.merge(&mut self.state);
         // Products wear the norm off by less than an ulp each.
         self.state.orientation.renormalize_fast();
         self.refresh_rotation();
@@ -324,18 +332,45 @@ impl Attitude {
             .unwrap_or_else(|| UnitQuaternion::from_scaled_axis(Vector3::x() * PI));
         let orientation = level * self.state.orientation;
         self.state = initial_state(&self.config);
-        self.state.set_orientation(orientation, LEVELLED_STD, self.config.initial.yaw_std_rad.max(LEVELLED_STD));
-        self.motion = Motion::new(&self.config.motion);
+        self.mixture = Mixture::new(&initial_std(&self.config), &self.config.motion);
+        self.place(orientation, LEVELLED_STD, self.config.initial.yaw_std_rad.max(LEVELLED_STD));
         self.leaning = Leaning::default();
         self.gravity_check = GravityCheck::default();
         self.rested = false;
         self.refresh_rotation();
     }
 
+    /// Puts R where it is known with these standard deviations about the horizontal axes and the vertical, independent
+    /// of the rest.
+    fn place(&mut self, orientation: UnitQuaternion<f64>, tilt_std: f64, yaw_std: f64) {
+        self.state.orientation = orientation;
+        self.mixture.each(|belief| belief.set(XI, &Vector3::new(tilt_std, tilt_std, yaw_std)));
+        self.mixture.merge(&mut self.state);
+    }
+
+    /// Puts v and p to zero, with what is known of them at the start.
+    fn forget_motion(&mut self) {
+        let motion = &self.config.motion;
+        let (speed, reach) = (Vector3::repeat(motion.initial_speed), Vector3::repeat(motion.initial_reach));
+        self.state.velocity = Vector3::zeros();
+        self.state.forget_position();
+        self.mixture.each(|belief| {
+            belief.set(NU, &speed);
+            belief.set(RHO, &reach);
+        });
+        self.mixture.merge(&mut self.state);
+    }
+
     fn note(&mut self, outcome: Result<(), DropReason>) {
         if let Err(reason) = outcome {
             self.counts.add(reason);
         }
+    }
+
+    /// D = R̂ ω^: a lever r has the velocity D r.
+    fn lever_velocity(&self) -> Matrix3<f64> {
+        let rate = self.last_rate;
+        self.rotation * hat(&self.state.rate(&rate))
     }
 
     fn refresh_rotation(&mut self) {
@@ -354,7 +389,7 @@ impl Attitude {
             return Err(DropReason::Absurd);
         }
         self.settle();
-        self.state.set_orientation(orientation, std_rad, std_rad);
+        self.place(orientation, std_rad, std_rad);
         self.levelling = None;
         self.gravity_check = GravityCheck::default();
         self.started = true;
@@ -375,9 +410,9 @@ impl Attitude {
         self.settle();
         self.levelling = None;
         self.uncorrected_s = 0.0;
-        self.motion = Motion::new(&self.config.motion);
+        self.mixture.forget_motion(self.config.motion.initial_reach);
         self.leaning = Leaning::default();
-        self.state.forget_motion(self.config.motion.initial_speed, self.config.motion.initial_reach);
+        self.forget_motion();
         (self.last, self.last_field) = (None, None);
     }
 
@@ -390,6 +425,7 @@ impl Attitude {
     fn start_again(&mut self) {
         self.forget_time();
         self.state = initial_state(&self.config);
+        self.mixture = Mixture::new(&initial_std(&self.config), &self.config.motion);
         self.field = FieldWatch::default();
         (self.started, self.rested) = (false, false);
     }
@@ -453,6 +489,11 @@ impl Attitude {
     }
 
     #[cfg(test)]
+    pub(super) fn mixture(&self) -> &Mixture {
+        &self.mixture
+    }
+
+    #[cfg(test)]
     pub(super) fn state(&self) -> &State {
         &self.state
     }
@@ -460,20 +501,24 @@ impl Attitude {
 
 fn initial_state(config: &Config) -> State {
     let (gyro, accel) = (&config.gyroscope, &config.accelerometer);
-    let std = InitialStd {
-        tilt: config.initial.tilt_std_rad,
-        yaw: config.initial.yaw_std_rad,
-        gyro_bias: gyro.initial_bias_std,
-        gyro_scale: gyro.scale_std,
-        speed: config.motion.initial_speed,
-        reach: config.motion.initial_reach,
-        accelerometer_bias: accel.initial_bias_std,
-        lever: config.motion.lever_std,
-    };
     State {
         gyro_bias: Vector3::new(gyro.bias_x, gyro.bias_y, gyro.bias_z),
         accelerometer_bias: Vector3::new(accel.bias_x, accel.bias_y, accel.bias_z),
-        ..State::new(UnitQuaternion::identity(), &std)
+        covariance: Belief::new(&initial_std(config)).covariance,
+        ..State::new(UnitQuaternion::identity())
+    }
+}
+
+fn initial_std(config: &Config) -> InitialStd {
+    InitialStd {
+        tilt: config.initial.tilt_std_rad,
+        yaw: config.initial.yaw_std_rad,
+        gyro_bias: config.gyroscope.initial_bias_std,
+        gyro_scale: config.gyroscope.scale_std,
+        speed: config.motion.initial_speed,
+        reach: config.motion.initial_reach,
+        accelerometer_bias: config.accelerometer.initial_bias_std,
+        lever: config.motion.lever_std,
     }
 }
 

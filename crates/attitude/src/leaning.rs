@@ -1,8 +1,7 @@
 //! Whether the sensor stays level, as one on a vehicle does.
 //!
-//! What stays level may accelerate in one direction for seconds, which nobody can tell from a tilt. Such accelerations
-//! are white noise of the velocity here. And the bias about an axis that stays vertical turns the heading alone; what
-//! seems to show it then is those accelerations, seen from a heading that drifts.
+//! The bias about an axis that stays vertical turns the heading alone; what seems to show it is accelerations that last,
+//! seen from a heading that drifts. So gravity leaves it as it is.
 
 use nalgebra::Vector3;
 
@@ -12,14 +11,6 @@ const MEMORY_S: f64 = 10.0;
 /// Up has a smaller root mean square deviation from its mean in the body's axes, rad. Of the simulated vehicles up to
 /// 0.06 with the errors of the estimate; of what is turned in a hand 0.3 and more.
 const LEVEL_RAD: f64 = 0.1;
-
-/// Accelerations of what stays level, m/s²/√Hz: s √(2τ) for a standard deviation s of 0.1 m/s² by axis over a
-/// correlation time τ of 5 s, as the simulated vehicles have it.
-pub const LEVEL_NOISE_DENSITY: f64 = 0.3;
-
-/// A standard deviation of the bias about the vertical, rad/s, with which the heading drifts by less than 3° in 5 s.
-/// Where it is better known, slow accelerations show in the innovations, and σ is learned from them.
-pub const UNKNOWN_DRIFT: f64 = 0.01;
 
 /// The mean and the variance of the direction of up in the body's axes.
 #[derive(Clone, Copy, Debug, Default)]

@@ -52,6 +52,7 @@
 
 #![forbid(unsafe_code)]
 
+mod belief;
 mod body;
 mod config;
 mod correct;
@@ -60,6 +61,7 @@ mod filter;
 mod gravity_check;
 mod input;
 mod leaning;
+mod mixture;
 mod motion;
 mod output;
 mod preintegration;
@@ -68,6 +70,7 @@ mod start;
 mod state;
 #[cfg(test)]
 mod tests;
+mod transition;
 
 pub use body::{BODY_SPECS, Body, BodyConfig, BodyError, BodyGroup, BodyRefusal, Torque};
 pub use config::{

@@ -15,6 +15,8 @@ pub struct Preintegration {
     pub velocity_change: Vector3<f64>,
     /// ∫ω dt, rad.
     pub turn: Vector3<f64>,
+    /// ∫|ω|² dt, rad²/s.
+    pub rate_squared: f64,
     /// ∫|f|² dt, m²/s³.
     pub force_squared: f64,
 }
@@ -29,6 +31,7 @@ impl Preintegration {
         self.duration += step;
         self.velocity_change += acceleration * step;
         self.turn += rate * step;
+        self.rate_squared += rate.norm_squared() * step;
         self.force_squared += acceleration.norm_squared() * step;
     }
 }

@@ -1,7 +1,7 @@
 //! What the filter says after a sample.
 
 use super::Attitude;
-use crate::state::GYRO;
+use crate::belief::GYRO;
 use crate::{Estimate, ImuSample};
 use lienav_lie::{LieGroup, Quat};
 use nalgebra::{Matrix3, UnitQuaternion, Vector3};
@@ -34,7 +34,7 @@ impl Attitude {
             gyro_bias_covariance: self.state.covariance.fixed_view::<3, 3>(GYRO, GYRO).into_owned(),
             accelerometer_bias: self.state.accelerometer_bias,
             at_rest: self.rest.is_rest(&self.config.rest),
-            reach_std: self.motion.variance().mean().sqrt(),
+            reach_std: self.mixture.motion_variance().mean().sqrt(),
         })
     }
 

@@ -1,6 +1,7 @@
 //! What a magnetic field does to the estimate.
 
 use super::Attitude;
+use crate::correct::correct_heading;
 use crate::{DropReason, MagneticField};
 
 impl Attitude {
@@ -42,7 +43,9 @@ impl Attitude {
         let angle = self.field.heading_error(sample.stamp, &field, &self.config.magnetometer)?;
         self.settle();
         let before = self.state.orientation;
-        self.state.correct_heading(angle, self.config.magnetometer.heading_std_rad.powi(2));
+        let variance = self.config.magnetometer.heading_std_rad.powi(2);
+        self.mixture.each(|belief| correct_heading(belief, angle, variance));
+        self.mixture.merge(&mut self.state);
         if let Some(levelling) = &mut self.levelling {
             levelling.turn(&(self.state.orientation * before.inverse()));
         }

@@ -2,6 +2,7 @@
 
 use super::Attitude;
 use crate::ImuSample;
+use crate::belief::{Belief, Error};
 use crate::gravity_check::GravityCheck;
 use crate::motion::Motion;
 use crate::start::{LEVELLING_S, Levelling, STILL_S};
@@ -23,10 +24,13 @@ impl Attitude {
             let excess = initial.tilt_excess_rad * (up.norm() / self.config.accelerometer.gravity - 1.0);
             let turn = initial.tilt_turn_s * sample.angular_velocity.norm();
             let tilt_std = initial.tilt_std_rad.hypot(excess).hypot(turn).min(FRAC_PI_2);
-            self.state.set_orientation(orientation, tilt_std, initial.yaw_std_rad);
+            let yaw_std = initial.yaw_std_rad;
+            self.place(orientation, tilt_std, yaw_std);
             self.started = true;
             self.first_up = level.inverse() * Vector3::z();
-            self.levelling = Some(Levelling::default());
+            self.refresh_rotation();
+            self.last_rate = sample.angular_velocity;
+            self.levelling = Some(Levelling::begin(&self.lever_velocity()));
         }
         self.samples.restart(sample.angular_velocity);
         self.rest.restart(sample);
@@ -42,14 +46,12 @@ impl Attitude {
             self.levelling = (levelling.seconds < STILL_S).then_some(levelling);
             return false;
         }
-        let motion = &self.config.motion;
         let gravity = self.config.accelerometer.gravity;
-        let shown = levelling.speed();
-        let speed = motion.initial_speed.max(shown);
-        // A position that remembers itself for τ goes τ times as far as its velocity.
-        let reach = motion.initial_reach.max(shown * motion.correlation_s);
-        levelling.level(&mut self.state, (speed, reach), gravity);
-        self.motion = Motion::of_reach(reach);
+        let d = self.lever_velocity();
+        let mut belief = Belief { mean: Error::zeros(), covariance: self.state.covariance };
+        let reach = levelling.level(&mut self.state, &mut belief, &d, gravity, &self.config.motion);
+        self.mixture.collapse(&belief, Motion::of_reach(reach));
+        self.mixture.merge(&mut self.state);
         self.gravity_check = GravityCheck::default();
         self.refresh_rotation();
         self.levelling = (levelling.seconds < LEVELLING_S).then_some(levelling);

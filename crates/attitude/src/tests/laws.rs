@@ -1,7 +1,9 @@
 //! What has to hold by construction.
 
+use super::super::belief::{ACCEL, Belief, Error, GYRO, InitialStd, LEVER, NU, RHO, SCALE, SIZE, XI};
 use super::super::preintegration::Preintegration;
-use super::super::state::{ACCEL, Error, GYRO, InitialStd, LEVER, NU, RHO, SCALE, SIZE, State, XI};
+use super::super::state::State;
+use super::super::transition::{Noise, Transition};
 use super::*;
 use lienav_integrate::attitude::{Method, Rates};
 use lienav_lie::{LieGroup, Quat};
@@ -21,7 +23,7 @@ const STD: InitialStd = InitialStd {
 };
 
 fn state() -> State {
-    let mut state = State::new(UnitQuaternion::from_euler_angles(0.4, -0.7, 1.1), &STD);
+    let mut state = State::new(UnitQuaternion::from_euler_angles(0.4, -0.7, 1.1));
     state.velocity = Vector3::new(0.3, -0.2, 0.5);
     state.position = Vector3::new(-0.2, 0.4, 0.1);
     state.gyro_bias = Vector3::new(0.01, -0.02, 0.03);
@@ -90,11 +92,17 @@ fn errors_travel_as_the_covariance_does() {
         jacobian.set_column(k, &((moved(1e-5) - moved(-1e-5)) / 2e-5));
     }
     let mut carried = there;
-    let before = carried.covariance;
-    carried.propagate(&preintegration, &Vector3::new(0.0, 0.0, -G), &noiseless.0, &noiseless.1, &motion);
-    let expected = jacobian * before * jacobian.transpose();
+    let mut belief = Belief { mean: Error::from_fn(|i, _| 1e-3 * (i as f64 - 9.0)), ..Belief::new(&STD) };
+    let before = belief;
+    let free_fall = Vector3::new(0.0, 0.0, -G);
+    let transition = Transition::new(&mut carried, &preintegration, &free_fall, &noiseless.0, &noiseless.1, &motion);
+    transition.apply(&mut belief, &Noise { rate: 0.0, acceleration: 0.0 });
+    let mean = jacobian * before.mean;
+    // v̂ is that of the end of the interval.
+    assert!((belief.mean - mean).amax() < 0.1 * mean.amax(), "{:.6}", belief.mean - mean);
+    let expected = jacobian * before.covariance * jacobian.transpose();
     // B and v̂ are those of the end of the interval and of sums: good to the square of its length.
-    let difference = (carried.covariance - expected).abs();
+    let difference = (belief.covariance - expected).abs();
     assert!(difference.max() < 5e-4 * expected.abs().max(), "{difference:.6}");
 }
 

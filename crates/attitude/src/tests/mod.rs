@@ -7,6 +7,7 @@ mod motions;
 mod priors;
 mod robustness;
 mod sensors;
+mod swings;
 mod trips;
 mod vqf;
 

@@ -1,6 +1,7 @@
 //! Whether the filter is as good as it says on simulated motions, and how good beside VQF.
 
 use super::sensors::Mems;
+use super::swings::{Rod, Swing};
 use super::trips::{Kind, Trip};
 use super::vqf::Vqf;
 use super::*;
@@ -44,6 +45,10 @@ impl Course {
     /// As recordings for comparison are made: long, from rest, with the bias of a sensor that was calibrated.
     const RECORDED: Self = Self { begins: 10.0, seconds: 120, rate: 200, gyro_bias: 0.003 };
 
+    /// A minute of swings, from rest and under way.
+    const SWUNG: Self = Self { begins: 5.0, seconds: 65, rate: 100, gyro_bias: 0.01 };
+    const SWUNG_UNDER_WAY: Self = Self { begins: -2.0, seconds: 60, ..Self::SWUNG };
+
     /// The same, switched on in the middle of the motion.
     const UNDER_WAY: Self = Self { begins: -2.0, seconds: 90, ..Self::RECORDED };
 }
@@ -51,12 +56,33 @@ impl Course {
 fn score(kind: Kind, seed: u64, course: Course) -> Score {
     let mut rng = ChaCha8Rng::seed_from_u64(100 * seed + kind as u64);
     let trip = Trip::new(kind, course.begins, f64::from(course.seconds), &mut rng);
-    let mut sensor = Mems::new(course.gyro_bias, &mut rng);
+    let sensor = Mems::new(course.gyro_bias, &mut rng);
+    score_of(course, sensor, |stamp| trip.sample(stamp), |t| trip.orientation(t))
+}
+
+/// A swing of a consumer's sensor, whose stamps jitter with this standard deviation, s.
+fn swing_score(kind: Swing, seed: u64, course: Course, jitter: f64) -> Score {
+    let mut rng = ChaCha8Rng::seed_from_u64(90_000 + 100 * seed + kind as u64);
+    let rod = Rod::new(kind, course.begins, f64::from(course.seconds), &mut rng);
+    let sensor = Mems::consumer(&mut rng);
+    let sample = |stamp: Stamp| {
+        let off: f64 = StandardNormal.sample(&mut rng);
+        ImuSample { stamp, ..rod.sample(stamp + jitter * off) }
+    };
+    score_of(course, sensor, sample, |t| rod.orientation(t))
+}
+
+fn score_of(
+    course: Course,
+    mut sensor: Mems,
+    mut sample: impl FnMut(Stamp) -> ImuSample,
+    orientation: impl Fn(f64) -> UnitQuaternion<f64>,
+) -> Score {
     let mut attitude = Attitude::new(config()).unwrap();
     let mut vqf = Vqf::new(1.0 / f64::from(course.rate));
     let (mut sum, mut count, mut first_heading) = (Score::default(), 0.0, None);
     for (k, stamp) in stamps(course.rate, course.seconds).enumerate() {
-        let sample = sensor.spoil(&trip.sample(stamp));
+        let sample = sensor.spoil(&sample(stamp));
         // A first sample in free fall is refused.
         let _ = attitude.imu(&sample);
         vqf.add(&sample.angular_velocity, &sample.specific_force);
@@ -64,7 +90,7 @@ fn score(kind: Kind, seed: u64, course: Course) -> Score {
             continue;
         }
         let Some(estimate) = attitude.estimate() else { continue };
-        let truth = trip.orientation(stamp.secs());
+        let truth = orientation(stamp.secs());
         // truth = turn about the vertical · tilt · estimate.
         let error = truth * estimate.orientation.inverse();
         let turned = 2.0 * error.k.atan2(error.w);
@@ -116,6 +142,47 @@ fn beside_vqf() {
                 mean(|s| s.heading_nees),
                 mean(|s| s.gyro_nees),
             );
+        }
+    }
+}
+
+/// The table of swings in docs/attitude.md: 24 seeds of each kind.
+#[test]
+#[ignore = "tables, not a test"]
+fn swings_beside_vqf() {
+    const SEEDS: u64 = 24;
+    let rms = |all: &mut dyn Iterator<Item = f64>| (all.map(|x| x * x).sum::<f64>() / SEEDS as f64).sqrt().to_degrees();
+    for (name, course) in [("from rest", Course::SWUNG), ("under way", Course::SWUNG_UNDER_WAY)] {
+        for jitter in [0.0, 0.005] {
+            println!("{name}, stamps off by {jitter} s: inclination, that of VQF, ratio, NEES of tilt (least, most)");
+            for kind in Swing::ALL {
+                let scores: Vec<Score> = (1000..1000 + SEEDS).map(|s| swing_score(kind, s, course, jitter)).collect();
+                let (ours, vqf) =
+                    (rms(&mut scores.iter().map(|s| s.inclination)), rms(&mut scores.iter().map(|s| s.beside)));
+                let nees = scores.iter().map(|s| s.tilt_nees);
+                println!(
+                    "| {kind:?} | {ours:.2}° | {vqf:.2}° | {:.2} | {:.2} ({:.2}–{:.2}) |",
+                    ours / vqf,
+                    nees.clone().sum::<f64>() / SEEDS as f64,
+                    nees.clone().fold(f64::INFINITY, f64::min),
+                    nees.fold(0.0, f64::max),
+                );
+            }
+        }
+    }
+}
+
+/// A minute of swings, with stamps that jitter or not: nearer than VQF, and never wrong and sure.
+#[test]
+fn swings_that_do_not_end_are_not_taken_for_tilt() {
+    for (course, jitter) in [(Course::SWUNG, 0.0), (Course::SWUNG_UNDER_WAY, 0.0), (Course::SWUNG, 0.005)] {
+        for kind in Swing::ALL {
+            let scores = [0, 1, 2, 3].map(|seed| swing_score(kind, seed, course, jitter));
+            let sum = |of: fn(&Score) -> f64| scores.iter().map(of).map(|x| x * x).sum::<f64>().sqrt();
+            let ratio = sum(|s| s.inclination) / sum(|s| s.beside);
+            let nees = scores.iter().map(|s| s.tilt_nees).sum::<f64>() / 4.0;
+            println!("{kind:?}, {jitter} s: {ratio:.2} times the inclination of VQF, NEES {nees:.2}");
+            assert!(ratio < 1.3 && nees < 10.0, "{kind:?}: {ratio} {nees}");
         }
     }
 }
@@ -173,12 +240,13 @@ fn the_filter_is_as_good_as_it_says_in_many_motions() {
             continue;
         }
         assert!((0.2..6.0).contains(&tilt) && gyro < 9.0, "{kind:?}: {tilt} {gyro}");
-        // A first sample in a hard swing shows anything but up.
-        let most = if matches!(kind, Kind::HardSwings | Kind::Circles) { 14.0 } else { 9.0 };
+        // A first sample in hard motion shows anything but up.
+        let hard = matches!(kind, Kind::FastTranslations | Kind::HardSwings | Kind::Circles);
+        let most = if hard { 14.0 } else { 9.0 };
         assert!(warm < 2.5 && cold < most, "{kind:?}: {warm} {cold}");
         all[0] += tilt / 12.0;
         all[1] += gyro / 12.0;
     }
     println!("all: NEES {all:.2?}");
-    assert!((0.7..2.8).contains(&all[0]) && (0.3..4.5).contains(&all[1]), "{all:?}");
+    assert!((0.4..2.8).contains(&all[0]) && (0.2..4.5).contains(&all[1]), "{all:?}");
 }

@@ -164,7 +164,7 @@ fn a_gap_leaves_the_heading_uncertain_and_the_bias_known() {
 fn settings_that_need_a_restart_are_refused_by_name() {
     let mut attitude = Attitude::new(config()).unwrap();
     let mut changed = config();
-    changed.motion.attack = 1.0;
+    changed.motion.memory_s = 30.0;
     assert_eq!(attitude.reconfigure(changed.clone()), Ok(()));
     changed.initial.yaw_rad = 1.0;
     assert!(attitude.reconfigure(changed).unwrap_err().contains("'initial.yaw_rad'"));

@@ -36,6 +36,12 @@ impl Mems {
         Self::drawn([gyro_bias, 0.05, 0.003, 0.002], white, rng)
     }
 
+    /// Of a telephone or a watch.
+    pub fn consumer(rng: &mut ChaCha8Rng) -> Self {
+        let white = Noise { gyro: 1.5e-3, accelerometer: 0.02, relative: 0.0, gyro_walk: 0.0, accelerometer_walk: 0.0 };
+        Self::drawn([0.01, 0.06, 0.003, 0.003], white, rng)
+    }
+
     /// As a filter with this configuration takes it to be, at `rate` samples a second, and with this standard deviation
     /// of the gyroscope's biases, rad/s.
     pub fn of_priors(config: &Config, gyro_bias: f64, rate: u32, rng: &mut ChaCha8Rng) -> Self {
