@@ -74,6 +74,11 @@ fn step(slam: &mut Slam, k: i64, truth: &mut Se2, seen: &mut Vec<Measurement>, w
     ALLOCATIONS.get() - before
 }
 
+/// Whether nothing is allocated but, once in 100 scans, a copy of what was learned, for who processes them again.
+fn is_steady(counts: &[u64]) -> bool {
+    counts.chunks(100).all(|scans| scans.iter().filter(|count| **count > 0).count() <= 1)
+}
+
 /// Everything there is to calibrate.
 fn calibrating() -> CalibrationConfig {
     let small = Prior { value: 0.0, sigma: 0.01, walk: 0.001 };
@@ -112,12 +117,11 @@ fn a_step_allocates_nothing_once_the_map_stands() {
                 Odometry { stamp: Stamp::from_nanos(0), velocity: Vector2::zeros(), yaw_rate: 0.0, covariance: None };
             slam.odometry(&start).expect("the first message is good");
             let (mut truth, mut seen) = (Se2::identity(), Vec::with_capacity(32));
-            let counts: Vec<u64> = (0..400).map(|k| step(&mut slam, k, &mut truth, &mut seen, with_id)).collect();
+            let counts: Vec<u64> = (0..800).map(|k| step(&mut slam, k, &mut truth, &mut seen, with_id)).collect();
             assert!(counts[0] > 0, "the counter counts");
-            // Without identities, the filter keeps where it was, in case the robot has slipped, and the last 64 clouds:
-            // until each of these buffers has had the largest cloud.
-            let after = if with_id { 20 } else { 200 };
-            assert_eq!(counts[after..].iter().sum::<u64>(), 0, "{filter}, identities {with_id}: {counts:?}");
+            // The filter keeps where it was and up to 100 scans, in case the noise is another or the robot has slipped:
+            // until each of these buffers has had the largest scan.
+            assert!(is_steady(&counts[600..]), "{filter}, identities {with_id}: {counts:?}");
         }
     }
 }
@@ -196,7 +200,7 @@ fn nor_do_clouds_that_are_linearized_again() {
     let start = Odometry { stamp: Stamp::from_nanos(0), velocity: Vector2::zeros(), yaw_rate: 0.0, covariance: None };
     slam.odometry(&start).expect("the first message is good");
     let (mut x, mut seen, mut counts) = (0.0, Vec::with_capacity(8), Vec::with_capacity(200));
-    for k in 1..=200 {
+    for k in 1..=600 {
         let velocity = (0.2 * k as f64).cos();
         x += 0.1 * velocity;
         seen.clear();
@@ -215,7 +219,7 @@ fn nor_do_clouds_that_are_linearized_again() {
         counts.push(ALLOCATIONS.get() - before);
     }
     assert!(counts[2..20].iter().sum::<u64>() > 20, "the window is filled: {counts:?}");
-    assert_eq!(counts[60..].iter().sum::<u64>(), 0, "{counts:?}");
+    assert!(is_steady(&counts[400..]), "{counts:?}");
 }
 
 #[test]

@@ -117,9 +117,11 @@ pub struct Inbox {
     newest_scan: Option<Stamp>,
     clock: Option<Stamp>,
     ended: bool,
-    /// What was used, as far back as somebody may go; `None` where nobody does.
+    /// What was used, as far back as the filter may go.
     #[serde(skip)]
-    past: Option<Past>,
+    past: Past,
+    #[serde(skip)]
+    keeps_past: bool,
 }
 
 /// Messages that were used.
@@ -127,6 +129,13 @@ pub struct Inbox {
 struct Past {
     odometry: VecDeque<Odometry>,
     imu: VecDeque<Imu>,
+}
+
+impl Past {
+    fn clear(&mut self) {
+        self.odometry.clear();
+        self.imu.clear();
+    }
 }
 
 /// What was used last, at an instant that [`Inbox::go_back`] goes back to.
@@ -152,23 +161,27 @@ impl Inbox {
             newest_scan: None,
             clock: None,
             ended: false,
-            past: None,
+            past: Past::default(),
+            keeps_past: false,
         }
     }
 
     /// From now on keeps what is used, or no longer does.
     pub fn keep_past(&mut self, keeps: bool) {
-        self.past = keeps.then(|| self.past.take().unwrap_or_default());
+        self.keeps_past = keeps;
+        if !keeps {
+            self.past.clear();
+        }
     }
 
     /// How many messages are kept that were used.
     pub fn past_messages(&self) -> usize {
-        self.past.as_ref().map_or(0, |past| past.odometry.len() + past.imu.len())
+        self.past.odometry.len() + self.past.imu.len()
     }
 
     /// Nobody goes back to an instant before `stamp` any more.
     pub fn forget_past(&mut self, stamp: Stamp) {
-        let Some(past) = &mut self.past else { return };
+        let past = &mut self.past;
         while past.odometry.front().is_some_and(|odometry| odometry.stamp <= stamp) {
             past.odometry.pop_front();
         }
@@ -184,7 +197,10 @@ impl Inbox {
 
     /// What was used after `stamp`, the instant of the point, waits again.
     pub fn go_back(&mut self, stamp: Stamp, point: &InboxPoint) {
-        let Some(past) = &mut self.past else { return };
+        if !self.keeps_past {
+            return;
+        }
+        let past = &mut self.past;
         let used = past.odometry.partition_point(|odometry| odometry.stamp <= stamp);
         past.odometry.drain(used..).rev().for_each(|odometry| self.odometry.push_front(odometry));
         past.imu.drain(..).rev().for_each(|imu| self.imu.push_front(imu));
@@ -196,7 +212,7 @@ impl Inbox {
         self.odometry.clear();
         self.imu.clear();
         self.free.extend(self.scans.drain(..));
-        self.past = self.past.take().map(|_| Past::default());
+        self.past.clear();
         (self.last, self.newest_odometry, self.newest_imu) = (None, None, None);
         (self.newest_scan, self.clock, self.ended) = (None, None, false);
         self.fastest = Vector2::zeros();
@@ -450,15 +466,15 @@ impl Inbox {
                 let interval = self.last.map_or(0.0, |(last, _)| next.stamp.since(last.stamp));
                 self.fastest = (self.fastest * (-interval / FASTEST_MEMORY_S).exp()).sup(&speeds(&next));
                 self.last = Some((next, interval));
-                if let Some(past) = &mut self.past {
-                    past.odometry.push_back(next);
+                if self.keeps_past {
+                    self.past.odometry.push_back(next);
                 }
             }
         }
         while self.imu.get(1).is_some_and(|second| second.stamp <= to) {
             let used = self.imu.pop_front();
-            if let Some(past) = &mut self.past {
-                past.imu.extend(used);
+            if self.keeps_past {
+                self.past.imu.extend(used);
             }
         }
     }

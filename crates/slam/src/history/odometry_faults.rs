@@ -83,6 +83,14 @@ pub struct OdometryFaults {
 }
 
 impl OdometryFaults {
+    /// Gives the first branch point up, and keeps its memory. Says whether there was one.
+    pub fn forget_first(&mut self) -> bool {
+        let Some(BranchPoint { branch, hypotheses, .. }) = self.branch_points.pop_front() else { return false };
+        self.spare.push(branch);
+        self.spare.extend(hypotheses.into_iter().map(|hypothesis| hypothesis.branch));
+        true
+    }
+
     /// Whether no other hypothesis that has the robot elsewhere is nearly as likely as this one: that it has slipped is
     /// sure then, and where it is, is not.
     pub fn is_undisputed(&self, branch_point: usize, slip: Slip) -> bool {

@@ -1,13 +1,15 @@
 //! Where the filter was before the last scans, for refiltering them with the noise that was learned.
 
 use crate::association::evidence_tally::{EvidenceTally, LandmarkEvidence};
-use crate::history::checkpoint::Checkpoint;
+use crate::history::checkpoint::{Checkpoint, Point};
 /// Where the filter was.
 #[derive(Default)]
 pub struct Refilter {
     pub checkpoint: Option<Checkpoint>,
     /// What the filter has made of the scans since, of landmarks without identity.
     pub evidence_tally: Option<EvidenceTally>,
+    /// Those that are not needed any more, for their memory.
+    pub spare: Option<(Point, EvidenceTally)>,
     /// How often scans were refiltered.
     pub count: u64,
 }

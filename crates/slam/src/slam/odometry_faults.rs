@@ -91,18 +91,14 @@ impl Slam {
 
     /// Motions before the second branch point are not tested any more.
     pub(super) fn forget_first_branch_point(&mut self) {
-        if let Some(BranchPoint { branch, hypotheses, .. }) = self.history.odometry_faults.branch_points.pop_front() {
-            self.history.odometry_faults.spare.push(branch);
-            self.history.odometry_faults.spare.extend(hypotheses.into_iter().map(|hypothesis| hypothesis.branch));
-        }
+        self.history.odometry_faults.forget_first();
         self.forget_unneeded();
     }
 
     /// The robot has moved as odometry says.
     pub(super) fn end_odometry_faults(&mut self) {
         if !self.history.odometry_faults.branch_points.is_empty() {
-            self.history.odometry_faults.branch_points.clear();
-            self.history.odometry_faults.spare.clear();
+            while self.history.odometry_faults.forget_first() {}
             self.forget_unneeded();
         }
     }

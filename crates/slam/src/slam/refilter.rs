@@ -42,9 +42,15 @@ impl Slam {
     pub(super) fn keep_for_refilter(&mut self, time: Stamp) {
         if self.history.refilter.checkpoint.is_none() && self.is_refiltering() && self.is_quick() {
             self.intake.inbox.keep_past(true);
-            let (point, scan) = (self.point(time), self.history.log.next());
-            self.history.refilter.checkpoint = Some(Checkpoint { point, scan });
-            self.history.refilter.evidence_tally = Some(self.estimator.evidence_tally());
+            let (point, evidence_tally) = match self.history.refilter.spare.take() {
+                Some((point, mut evidence_tally)) => {
+                    self.estimator.begin(&mut evidence_tally);
+                    (self.point_in(time, point), evidence_tally)
+                }
+                None => (self.point(time), self.estimator.evidence_tally()),
+            };
+            self.history.refilter.checkpoint = Some(Checkpoint { point, scan: self.history.log.next() });
+            self.history.refilter.evidence_tally = Some(evidence_tally);
         }
     }
 
@@ -66,7 +72,8 @@ impl Slam {
 
     /// The last scans are not refiltered.
     pub(super) fn end_refilter(&mut self) {
-        if self.history.refilter.checkpoint.take().is_some() {
+        if let Some(Checkpoint { point, .. }) = self.history.refilter.checkpoint.take() {
+            self.history.refilter.spare = self.history.refilter.evidence_tally.take().map(|tally| (point, tally));
             self.forget_unneeded();
         }
     }
