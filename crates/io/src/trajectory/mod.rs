@@ -20,4 +20,6 @@ pub use data::{Trajectory, Upper};
 pub use source::{Options, open};
 
 #[cfg(test)]
+mod bag_tests;
+#[cfg(test)]
 mod tests;
