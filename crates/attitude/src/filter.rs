@@ -489,11 +489,6 @@ impl Attitude {
     }
 
     #[cfg(test)]
-    pub(super) fn mixture(&self) -> &Mixture {
-        &self.mixture
-    }
-
-    #[cfg(test)]
     pub(super) fn state(&self) -> &State {
         &self.state
     }

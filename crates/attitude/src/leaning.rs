@@ -1,7 +1,7 @@
 //! Whether the sensor stays level, as one on a vehicle does.
 //!
-//! The bias about an axis that stays vertical turns the heading alone; what seems to show it is accelerations that last,
-//! seen from a heading that drifts. So gravity leaves it as it is.
+//! The bias about an axis that stays vertical turns the heading alone; what seems to show it is accelerations that
+//! last, seen from a heading that drifts. So gravity leaves it as it is.
 
 use nalgebra::Vector3;
 

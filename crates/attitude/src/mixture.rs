@@ -188,9 +188,58 @@ impl Mixture {
         let sum: f64 = self.hypotheses.iter().map(|hypothesis| hypothesis.weight).sum();
         self.hypotheses.iter_mut().for_each(|hypothesis| hypothesis.weight /= sum);
     }
+}
 
-    #[cfg(test)]
-    pub fn weights(&self) -> [f64; COUNT] {
-        self.hypotheses.map(|hypothesis| hypothesis.weight)
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nalgebra::UnitQuaternion;
+
+    const STD: InitialStd = InitialStd {
+        tilt: 0.1,
+        yaw: 0.2,
+        gyro_bias: 0.01,
+        gyro_scale: 0.003,
+        speed: 0.3,
+        reach: 0.2,
+        accelerometer_bias: 0.05,
+        lever: 0.1,
+    };
+
+    /// Hypotheses that disagree, and the estimate with their covariance.
+    fn disagreeing() -> (Mixture, State) {
+        let mut mixture = Mixture::new(&STD, &MotionConfig::default());
+        let mut state = State::new(UnitQuaternion::identity());
+        let mut k = 0.0;
+        mixture.each(|belief| {
+            k += 1.0;
+            belief.mean = Error::from_fn(|i, _| 1e-4 * (k * (1.0 + i as f64)).sin());
+            belief.covariance *= k;
+        });
+        mixture.merge(&mut state);
+        (mixture, state)
+    }
+
+    #[test]
+    fn noise_that_may_have_changed_leaves_mean_and_covariance_of_all_as_they_are() {
+        let (mut mixture, state) = disagreeing();
+        let mut after = state.clone();
+        mixture.mix(10.0, &state.covariance);
+        mixture.merge(&mut after);
+        assert!(after.orientation.angle_to(&state.orientation) < 1e-12);
+        assert!((after.covariance - state.covariance).amax() < 1e-12);
+    }
+
+    #[test]
+    fn evidence_moves_weight_and_useless_evidence_moves_none() {
+        let (mut mixture, _) = disagreeing();
+        let weights = |mixture: &Mixture| mixture.hypotheses.map(|hypothesis| hypothesis.weight);
+        let before = weights(&mixture);
+        mixture.weigh(&[f64::NAN; COUNT]);
+        mixture.weigh(&[f64::NEG_INFINITY; COUNT]);
+        assert_eq!(weights(&mixture), before);
+        mixture.weigh(&[0.0, 0.0, 0.0, 0.0, 0.0, 20.0]);
+        let after = weights(&mixture);
+        assert!(after[COUNT - 1] > 0.999 && (after.iter().sum::<f64>() - 1.0).abs() < 1e-12, "{after:?}");
     }
 }

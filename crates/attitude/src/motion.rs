@@ -9,7 +9,7 @@
 //! Innovations of a Kalman filter are white, with the variance P + 2τσ²/T, whatever P is. Averaged over a time A,
 //! their variance is (2τσ² + P T)/(2A). So the mean square of the innovation averaged over τ shows σ², also while tilt
 //! and biases are not known yet. What is larger at low frequencies than that is accelerations that last, of which the
-//! [hypotheses](super::mixture) know. The vertical has a σ of its own: a drone flies far and stays at its height, and
+//! hypotheses of the mixture know. The vertical has a σ of its own: a drone flies far and stays at its height, and
 //! it is the vertical that shows the accelerometer's bias.
 
 use super::MotionConfig;

@@ -8,8 +8,8 @@
 //!
 //! F(t) = g t + c + D(t) r + w(t),    F(0) = 0,
 //!
-//! is linear in gravity g, in c = −v(0) and in r, which a least squares fit over [`LEVELLING_S`] finds; w is white to it
-//! with the variance of the residuals and the correlation time [`CORRELATION_S`], and r has its prior. With it comes
+//! is linear in gravity g, in c = −v(0) and in r, which a least squares fit over [`LEVELLING_S`] finds; w is white to
+//! it with the variance of the residuals and the correlation time [`CORRELATION_S`], and r has its prior. With it comes
 //! what is known of the error: tilt, lever and velocity go together, and a bias δb of the gyroscope tilts by
 //! −(A − B/T) δb, one δa of the accelerometer by z × A δa/(g T), with A = ∫R̂ dt over all of T and B = ∫A dt: a bias
 //! turns what was measured at s by the integral of R̂ from s to T.
