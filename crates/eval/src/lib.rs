@@ -42,6 +42,7 @@
 //! - References: [`batch`] is the maximum-likelihood estimate of a whole run; [`thesis5`] the tables of Shen 2019,
 //!   chapter 5.
 //! - [`observability`] finds what a filter takes for observable, from the Jacobians that it used.
+//! - [`space`] does the same for motions in space with an inertial sensor.
 //! - [`study`] sets the open choices of a filter one by one. [`attitude`] judges orientations.
 //! - [`plot`] draws SVG, [`trajectory`] and [`tables`] write TUM and CSV files for other tools.
 //! - `examples/02_stereo.rs` compares three filters on one recording, `04_monte_carlo.rs` on many runs. `lienav-slam`
@@ -71,6 +72,7 @@ pub mod plot;
 pub mod report;
 pub mod run;
 pub mod simulated;
+pub mod space;
 pub mod study;
 #[cfg(test)]
 mod synthetic;

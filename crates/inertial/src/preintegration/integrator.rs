@@ -14,6 +14,8 @@ pub struct Integrator {
     current: Preintegration,
     /// Up to where samples were integrated.
     until: Stamp,
+    /// How long samples were missing since the last call of [`Integrator::take`], s, and until how long before its end.
+    outages: Vec<(f64, Stamp)>,
 }
 
 /// A sample or a frame that does not continue what came before.
@@ -34,7 +36,7 @@ impl Integrator {
     /// Without samples, at these biases.
     pub fn new(biases: Biases, noise: ImuNoise, interpolation: Interpolation) -> Self {
         let current = Preintegration::new(biases, noise);
-        Self { samples: Samples::new(interpolation), current, until: Stamp::default() }
+        Self { samples: Samples::new(interpolation), current, until: Stamp::default(), outages: Vec::with_capacity(8) }
     }
 
     /// Takes in a sample, and integrates up to the one before it.
@@ -64,7 +66,10 @@ impl Integrator {
             return Err(OutOfOrder::Frame);
         }
         self.advance(stamp);
-        let taken = self.current.finish();
+        let mut taken = self.current.finish();
+        for (seconds, end) in self.outages.drain(..) {
+            add_outage(&mut taken, seconds, stamp.since(end));
+        }
         self.current.restart(*self.current.biases());
         Ok(taken)
     }
@@ -78,6 +83,7 @@ impl Integrator {
     /// From now on, these biases are taken off. What was integrated since the last call of [`take`](Self::take) is
     /// dropped; directly after it, that is nothing.
     pub fn set_biases(&mut self, biases: Biases) {
+        self.outages.clear();
         self.current.restart(biases);
     }
 
@@ -89,7 +95,32 @@ impl Integrator {
             let offset = GAUSS * h;
             self.current.add(h, &[self.samples.at(middle - offset), self.samples.at(middle + offset)]);
             self.until = to;
+            let between = self.samples.previous().map_or(0.0, |previous| newest.stamp.since(previous.stamp));
+            if between > LONGEST_INTERVAL_S && self.outages.len() < self.outages.capacity() {
+                self.outages.push((h, to));
+            }
         }
+    }
+}
+
+/// Between samples farther apart than this, s, the motion is not known to be the straight line between them.
+const LONGEST_INTERVAL_S: f64 = 0.1;
+
+/// What a body in a hand or in the air may do meanwhile, as standard deviations of a constant: rad/s and m/s².
+const OUTAGE: (f64, f64) = (0.5, 2.0);
+
+/// Adds the uncertainty of `seconds` without samples, which ended `since` seconds before the end of the interval: with
+/// σ_w and σ_a constant meanwhile, the rotation is uncertain by σ_w t, the velocity by σ_a t, the position by
+/// σ_a (t²/2 + t since).
+fn add_outage(taken: &mut Preintegrated, seconds: f64, since: f64) {
+    let (turn, velocity) = (OUTAGE.0 * seconds, OUTAGE.1 * seconds);
+    let position = OUTAGE.1 * seconds * (0.5 * seconds + since);
+    for axis in 0..3 {
+        taken.covariance[(axis, axis)] += turn * turn;
+        taken.covariance[(3 + axis, 3 + axis)] += velocity * velocity;
+        taken.covariance[(6 + axis, 6 + axis)] += position * position;
+        taken.covariance[(3 + axis, 6 + axis)] += velocity * position;
+        taken.covariance[(6 + axis, 3 + axis)] += velocity * position;
     }
 }
 

@@ -3,7 +3,7 @@
 //!
 //! Read [`galilei`] (the group and one step), then [`bias`] and [`noise`] (what is carried along), then
 //! [`Preintegration`] here (one step of all of it), [`samples`] (rate and force between samples) and [`integrator`]
-//! (samples in, one increment a frame out).
+//! (samples in, one increment a frame out). [`twist`] is the same of a gyroscope and a velocity, without an accelerometer.
 //!
 //! The error ζ of an increment is taken from the left, Υ_true = Exp(ζ) Υ̂ on SE₂(3). To first order, with n and δb the
 //! noise and the errors of the biases,
@@ -22,6 +22,7 @@ pub mod integrator;
 pub mod noise;
 pub mod samples;
 pub mod step;
+pub mod twist;
 
 use crate::imu::{Biases, Imu, ImuNoise};
 use bias::BiasIntegrals;

@@ -1,0 +1,263 @@
+//! A filter over a recording.
+
+use super::session::{Counts, Estimate, Session};
+use super::settings::Settings;
+use super::start::start;
+use super::truth::Truth;
+use lienav_base::stamp::Stamp;
+use lienav_inertial::covariance::NavMatrix;
+use lienav_inertial::filter::Filter;
+use lienav_inertial::imu::{Imu, ImuSample};
+use lienav_inertial::preintegration::integrator::Integrator;
+use lienav_inertial::preintegration::samples::Interpolation;
+use lienav_inertial::preintegration::twist::{Twist, held};
+use lienav_inertial::state::State;
+use lienav_inertial::state::nav::Nav;
+use lienav_io::space::data::{Image, Layout, SpaceRecording};
+use nalgebra::{SVector, Vector2, Vector3};
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+
+/// What is known of a run before it.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Standard deviation of the true landmarks, m, where they are known to the filter.
+    pub map_sigma: Option<f64>,
+    /// Of a recording with steps, which of them, counted from 1.
+    pub steps: Option<RangeInclusive<usize>>,
+}
+
+/// A run.
+#[derive(Clone, Debug, Default)]
+pub struct SpaceRun {
+    /// The filter.
+    pub filter: String,
+    /// Where the input came from.
+    pub source: String,
+    /// In order.
+    pub estimates: Vec<Estimate>,
+    /// How long each took, µs.
+    pub step_us: Vec<f64>,
+    /// What was counted.
+    pub counts: Counts,
+    /// Landmarks at the end, m, in the world.
+    pub landmarks: Vec<(u64, Vector3<f64>)>,
+    /// What the reader should know, one sentence each.
+    pub warnings: Vec<String>,
+}
+
+/// A run that cannot be.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RunError {
+    /// There is no filter of this name.
+    #[error("there is no filter '{0}' in space; there are default, reduced, ekf, fe-ekf, oc-ekf and group")]
+    NoFilter(String),
+    /// A map was asked for that the recording does not have.
+    #[error("the recording has no true landmarks to be a map")]
+    NoMap,
+    /// The run has nothing to begin with.
+    #[error("{0}: nothing to start from: no frame lies between the samples")]
+    NoStart(String),
+    /// No steps are left.
+    #[error("the recording has no steps {0} to {1}; it has {2}")]
+    NoSteps(usize, usize, usize),
+}
+
+/// The published interval of Starry Night, counted from 1.
+const STARRY_STEPS: RangeInclusive<usize> = 1215..=1715;
+
+/// Runs the filter of this name over a recording.
+///
+/// # Errors
+/// [`RunError`].
+pub fn run(recording: &SpaceRecording, truth: &Truth, name: &str, options: &Options) -> Result<SpaceRun, RunError> {
+    let filter = Filter::ALL.iter().find(|(own, _)| *own == name);
+    let filter = filter.ok_or_else(|| RunError::NoFilter(name.to_owned()))?.1;
+    if options.map_sigma.is_some() && recording.landmarks.is_empty() {
+        return Err(RunError::NoMap);
+    }
+    let settings = Settings::of(recording);
+    let (session, warnings) = match recording.layout {
+        Layout::Starry => with_twists(recording, truth, filter, &settings, options)?,
+        Layout::EurocTracks | Layout::Starloc => with_inertial(recording, truth, filter, &settings, options)?,
+    };
+    let points = session.state.landmarks.iter().filter(|landmark| landmark.is_point());
+    Ok(SpaceRun {
+        filter: name.to_owned(),
+        source: recording.name.clone(),
+        landmarks: points.map(|landmark| (landmark.id, landmark.position)).collect(),
+        estimates: session.estimates,
+        step_us: session.step_us,
+        counts: session.counts,
+        warnings: recording.warnings.iter().cloned().chain(warnings).chain(session.failure).collect(),
+    })
+}
+
+/// Samples of an inertial sensor between frames.
+fn with_inertial<'a>(
+    recording: &'a SpaceRecording,
+    truth: &Truth,
+    filter: Filter,
+    settings: &'a Settings,
+    options: &Options,
+) -> Result<(Session<'a>, Vec<String>), RunError> {
+    let begin = start(recording, truth, settings, &filter);
+    let begin = begin.ok_or_else(|| RunError::NoStart(recording.name.clone()))?;
+    let mut session = Session::new(begin.state, filter, &recording.camera, settings);
+    if let Some(sigma) = options.map_sigma {
+        session.set_map(&recording.landmarks, &truth.level, sigma);
+    }
+    let mut integrator = Integrator::new(session.state.nav.biases, settings.imu, Interpolation::Linear);
+    let mut instants = Instants::new(recording, begin.stamp, settings.grid_hz);
+    let mut is_begun = false;
+    'samples: for sample in &recording.inertial {
+        let value = Imu::new(sample.rate, sample.force);
+        if integrator.push(ImuSample { stamp: sample.stamp, value }).is_err() {
+            session.drop_one("out_of_order");
+            continue;
+        }
+        while let Some((stamp, frame)) = instants.next_until(sample.stamp) {
+            let Ok(increment) = integrator.take(stamp) else {
+                session.drop_one("before_samples");
+                continue;
+            };
+            if is_begun {
+                session.predict(&increment);
+            }
+            is_begun = true;
+            if let Some(k) = frame {
+                session.correct(&recording.frames[k], settings.tracks_end && is_still(recording, k));
+            }
+            integrator.set_biases(session.state.nav.biases);
+            if !session.keep(stamp, frame.is_some()) {
+                break 'samples;
+            }
+        }
+    }
+    Ok((session, begin.warning.into_iter().collect()))
+}
+
+/// Frames from a start on, and a grid between them.
+struct Instants<'a> {
+    recording: &'a SpaceRecording,
+    next: usize,
+    grid: Option<(Stamp, f64)>,
+}
+
+impl<'a> Instants<'a> {
+    fn new(recording: &'a SpaceRecording, begin: Stamp, grid_hz: f64) -> Self {
+        let next = recording.frames.partition_point(|frame| frame.stamp < begin);
+        Self { recording, next, grid: (grid_hz > 0.0).then(|| (begin + 1.0 / grid_hz, 1.0 / grid_hz)) }
+    }
+
+    /// The next instant that is not later than this stamp.
+    fn next_until(&mut self, stamp: Stamp) -> Option<(Stamp, Option<usize>)> {
+        let frame = self.recording.frames.get(self.next).map(|frame| frame.stamp).filter(|at| *at <= stamp);
+        let grid = self.grid.filter(|(at, _)| *at <= stamp);
+        match (frame, grid) {
+            (Some(frame), grid) if grid.is_none_or(|(at, _)| frame <= at) => {
+                self.next += 1;
+                if let (Some((at, step)), true) = (self.grid, grid.is_some_and(|(at, _)| at == frame)) {
+                    self.grid = Some((at + step, step));
+                }
+                Some((frame, Some(self.next - 1)))
+            }
+            (_, Some((at, step))) => {
+                // Where samples are missing for long, the grid goes on behind them.
+                const LONGEST_S: f64 = 10.0;
+                let next = if stamp.since(at) > LONGEST_S { stamp } else { at + step };
+                self.grid = Some((next, step));
+                Some((at, None))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Whether the picture stands still: the median of what moved since some frames ago.
+fn is_still(recording: &SpaceRecording, k: usize) -> bool {
+    const AGO: usize = 5;
+    const PIXELS: f64 = 1.0;
+    let Some(before) = k.checked_sub(AGO) else { return true };
+    let place = |image: &Image| if let Image::Normalized(at) = image { *at } else { Vector2::zeros() };
+    let old: BTreeMap<u64, Vector2<f64>> =
+        recording.frames[before].seen.iter().map(|seen| (seen.id, place(&seen.at))).collect();
+    let focal = recording.camera.focal.x;
+    let moved = recording.frames[k].seen.iter();
+    let moved = moved.filter_map(|seen| old.get(&seen.id).map(|then| (place(&seen.at) - then).norm() * focal));
+    let mut moved: Vec<f64> = moved.collect();
+    moved.sort_by(f64::total_cmp);
+    moved.get(moved.len() / 2).is_some_and(|median| *median < PIXELS)
+}
+
+/// Rates and velocities, each held until the next: no gravity, and no velocity in the state.
+fn with_twists<'a>(
+    recording: &'a SpaceRecording,
+    truth: &Truth,
+    filter: Filter,
+    settings: &'a Settings,
+    options: &Options,
+) -> Result<(Session<'a>, Vec<String>), RunError> {
+    /// Of a recording that states nothing, (rad/s)² and (m/s)².
+    const USUAL: f64 = 0.01;
+    let asked = options.steps.clone().unwrap_or(STARRY_STEPS);
+    let (count, is_asked) = (recording.twists.len(), options.steps.is_some());
+    let mut warnings = Vec::new();
+    let (first, last) = if *asked.start() <= count {
+        (asked.start().saturating_sub(1), (*asked.end()).min(count))
+    } else if is_asked {
+        return Err(RunError::NoSteps(*asked.start(), *asked.end(), count));
+    } else {
+        warnings.push(format!("the recording has {count} steps: all of them are run, not {asked:?}"));
+        (0, count)
+    };
+    let twists = &recording.twists[first..last.max(first)];
+    let Some(start) = twists.first() else { return Err(RunError::NoSteps(*asked.start(), *asked.end(), count)) };
+    let pose = truth.at(start.stamp);
+    if pose.is_none() {
+        warnings.push("no truth at the start: it is at the origin".to_owned());
+    }
+    let pose = pose.unwrap_or_default();
+    let nav = Nav { rotation: pose.rotation, position: pose.translation, ..Nav::default() };
+    let sigma = settings.start_sigma;
+    let covariance = NavMatrix::from_diagonal(&SVector::from_fn(|i, _| f64::powi(sigma[i / 3], 2)));
+    let mut state = State::new(nav, &covariance, 60, &filter);
+    state.gravity = 0.0;
+    let mut session = Session::new(state, filter, &recording.camera, settings);
+    if let Some(sigma) = options.map_sigma {
+        session.set_map(&recording.landmarks, &truth.level, sigma);
+    }
+    let usual = Vector3::repeat(USUAL);
+    let (rate_variance, velocity_variance) =
+        (recording.stated.rate.unwrap_or(usual), recording.stated.velocity.unwrap_or(usual));
+    let end = twists.last().map_or(start.stamp, |twist| twist.stamp);
+    let mut frames = recording.frames.iter().filter(|frame| (start.stamp..=end).contains(&frame.stamp)).peekable();
+    // Each twist is held until the next; frames lie at its beginning or between.
+    for (k, twist) in twists.iter().enumerate() {
+        let until = twists.get(k + 1).map(|next| next.stamp);
+        let held_twist = Twist { rate: twist.rate, velocity: twist.velocity, rate_variance, velocity_variance };
+        let mut at = twist.stamp;
+        let mut is_kept = false;
+        while let Some(frame) = frames.next_if(|frame| until.is_none_or(|until| frame.stamp < until)) {
+            if frame.stamp > at {
+                if !is_kept && !session.keep(at, false) {
+                    return Ok((session, warnings));
+                }
+                session.predict(&held(&held_twist, &session.state.nav.biases, frame.stamp.since(at)));
+                at = frame.stamp;
+            }
+            session.correct(frame, false);
+            if !session.keep(at, true) {
+                return Ok((session, warnings));
+            }
+            is_kept = true;
+        }
+        if !is_kept && !session.keep(at, false) {
+            break;
+        }
+        if let Some(until) = until {
+            session.predict(&held(&held_twist, &session.state.nav.biases, until.since(at)));
+        }
+    }
+    Ok((session, warnings))
+}

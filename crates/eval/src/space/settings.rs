@@ -1,0 +1,111 @@
+//! What is taken for the noise of a recording, by its layout.
+
+use lienav_inertial::imu::ImuNoise;
+use lienav_io::space::data::{Image, Layout, SpaceRecording};
+use nalgebra::{Matrix4, Vector4};
+
+/// Noise and start of a recording.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// Of the inertial sensor.
+    pub imu: ImuNoise,
+    /// Gravity, m/s².
+    pub gravity: f64,
+    /// Of the pixels.
+    pub pixels: PixelNoise,
+    /// Standard deviations of the truth by axis, m and rad, as its source states them.
+    pub truth_sigma: (f64, f64),
+    /// Standard deviations at a start from the truth, by axis: rotation, rad; velocity, m/s; position, m; biases, rad/s
+    /// and m/s².
+    pub start_sigma: [f64; 5],
+    /// Whether a start at rest is looked for; otherwise the run starts with the truth.
+    pub starts_at_rest: bool,
+    /// Whether a landmark that a frame does not see is removed, as a track that has ended does not come back.
+    pub tracks_end: bool,
+    /// Estimates between frames so often, Hz; zero for none.
+    pub grid_hz: f64,
+}
+
+/// Noise of pixels in the left and the right image: what both have alone, and what they have in common, px.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PixelNoise {
+    /// Standard deviation of each of (u, v) in one image alone.
+    pub own: [f64; 2],
+    /// Standard deviation of what both images have in common in (u, v).
+    pub common: [f64; 2],
+}
+
+impl PixelNoise {
+    /// Covariance of (u_l, v_l, u_r, v_r), px².
+    pub fn covariance(&self) -> Matrix4<f64> {
+        let [u, v] = [0, 1].map(|k| self.own[k].powi(2) + self.common[k].powi(2));
+        let mut covariance = Matrix4::from_diagonal(&Vector4::new(u, v, u, v));
+        for (k, (i, j)) in [(0, 2), (1, 3)].into_iter().enumerate() {
+            covariance[(i, j)] = self.common[k].powi(2);
+            covariance[(j, i)] = covariance[(i, j)];
+        }
+        covariance
+    }
+}
+
+impl Settings {
+    /// Those of a recording.
+    pub fn of(recording: &SpaceRecording) -> Self {
+        match recording.layout {
+            // Densities by windows of 0.25 to 1 s against the truth; the data sheet has a sixth of it.
+            Layout::EurocTracks => Self {
+                imu: ImuNoise { gyro: 1e-3, accelerometer: 1.2e-2, gyro_walk: 2e-5, accelerometer_walk: 1e-3 },
+                gravity: 9.807,
+                pixels: PixelNoise { own: [2.0; 2], common: [0.0; 2] },
+                // 0.4° in all.
+                truth_sigma: (0.005, 0.4_f64.to_radians() / 3_f64.sqrt()),
+                start_sigma: [0.23_f64.to_radians(), 0.05, 0.005, 0.1, 0.1],
+                starts_at_rest: true,
+                tracks_end: true,
+                grid_hz: 0.0,
+            },
+            Layout::Starloc => Self {
+                imu: ImuNoise { gyro: 2e-3, accelerometer: 2e-2, gyro_walk: 1e-5, accelerometer_walk: 1e-4 },
+                gravity: 9.81,
+                pixels: PixelNoise { own: [0.7; 2], common: [4.0; 2] },
+                truth_sigma: (0.002, 0.15_f64.to_radians()),
+                start_sigma: [0.005, 0.05, 0.003, 0.003, 0.1],
+                starts_at_rest: false,
+                tracks_end: false,
+                grid_hz: 5.0,
+            },
+            Layout::Starry => Self {
+                imu: ImuNoise::default(),
+                gravity: 0.0,
+                pixels: stereo_noise(recording),
+                truth_sigma: (0.002, 0.15_f64.to_radians()),
+                start_sigma: [0.15_f64.to_radians(), 0.0, 0.002, 0.0, 0.0],
+                starts_at_rest: false,
+                tracks_end: false,
+                grid_hz: 0.0,
+            },
+        }
+    }
+}
+
+/// The stated variances of pixels, divided into what the images have alone and in common. In a rectified pair v_l − v_r
+/// is zero but for the noise that they have alone; its share is taken for u, too.
+fn stereo_noise(recording: &SpaceRecording) -> PixelNoise {
+    /// Of a recording that states nothing, px².
+    const USUAL: f64 = 4.0;
+    /// Standard deviation of rounded pixels, px.
+    const LEAST: f64 = 0.29;
+    /// The median of |x| of a standard normal x.
+    const MEDIAN: f64 = 0.674_5;
+    let stated = recording.stated.pixels.unwrap_or(Vector4::repeat(USUAL));
+    let [u, v] = [0.5 * (stated.x + stated.z), 0.5 * (stated.y + stated.w)];
+    let seen = recording.frames.iter().flat_map(|frame| &frame.seen);
+    let apart = seen.filter_map(|seen| if let Image::Stereo(z) = seen.at { Some((z.y - z.w).abs()) } else { None });
+    let mut apart: Vec<f64> = apart.collect();
+    apart.sort_by(f64::total_cmp);
+    let median = apart.get(apart.len() / 2).copied().unwrap_or(0.0);
+    let share = (0.5 * (median / MEDIAN).powi(2) / v).clamp(0.0, 1.0);
+    let own = [u, v].map(|variance| (share * variance).sqrt().max(LEAST));
+    let common = [u, v].map(|variance| ((1.0 - share) * variance).sqrt());
+    PixelNoise { own, common }
+}
