@@ -5,6 +5,7 @@
 //! in them. With r̂ = p̂_i − p̂_c, a landmark seen from a clone at z = R_cᵀ(p_i − p_c) has
 //! δz = R̂_cᵀ(e_i − e_c + r̂^ a_c).
 
+use crate::chart::Chart;
 use crate::filter::Filter;
 use crate::state::State;
 use crate::state::errors::Errors;
@@ -33,7 +34,15 @@ pub fn clone_pose(state: &mut State, id: u64) {
     let position = state.nav.position;
     for kind in [Kind::ClonePlace, Kind::CloneRotation(state.nav.rotation)] {
         state.covariance.append(&SMatrix::zeros(), &Matrix3::zeros());
-        state.landmarks.push(Landmark { id, kind, position, anchor: position, first: position, rejected: 0 });
+        state.landmarks.push(Landmark {
+            id,
+            kind,
+            chart: Chart::Cartesian,
+            position,
+            anchor: position,
+            first: position,
+            rejected: 0,
+        });
     }
 }
 

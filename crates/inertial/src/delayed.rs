@@ -226,7 +226,8 @@ impl Delayed {
         let (id, anchor) = (self.tracks[track].id, here.ray().0);
         self.fill(sights, &place);
         self.triangulate(2 * count);
-        let landmark = Landmark { id, kind: Kind::Point, position: place, anchor, first: place, rejected: 0 };
+        let (kind, chart) = (Kind::Point, filter.chart);
+        let landmark = Landmark { id, kind, chart, position: place, anchor, first: place, rejected: 0 };
         if !self.append(state, sights, landmark, work) {
             return false;
         }

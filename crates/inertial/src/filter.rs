@@ -10,7 +10,8 @@ pub struct Filter {
     pub errors: Errors,
     /// Where transitions and measurements are linearized.
     pub linearization: Linearization,
-    /// How corrections of landmarks are applied; only with [`Errors::Left`].
+    /// How corrections of landmarks that are seen in directions alone are applied; only with [`Errors::Left`]. Others
+    /// are in (x, y, z).
     pub chart: Chart,
     /// Where the charts are centred.
     pub centre: Centre,
@@ -38,8 +39,8 @@ pub enum Linearization {
 }
 
 impl Filter {
-    /// Left errors; landmarks in charts of bearing and log range seen from the body of now, initialized from several
-    /// views.
+    /// Left errors; landmarks that are seen in directions alone in charts of bearing and log range from the body of now,
+    /// initialized from several views.
     pub const DEFAULT: Self = Self {
         errors: Errors::Left,
         linearization: Linearization::Current,

@@ -64,6 +64,7 @@ impl Normal {
             let position = nav.position + nav.rotation * z;
             let anchor = nav.position + self.vector(0.2);
             state.landmarks.push(Landmark {
+                chart: filter.chart,
                 id: id as u64,
                 kind: Kind::Point,
                 position,
