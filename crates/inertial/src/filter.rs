@@ -18,7 +18,7 @@ pub struct Filter {
     /// Whether an update that is not linear enough is linearized again.
     pub is_iterated: bool,
     /// Whether landmarks that are seen in directions alone are initialized when their range is known from several
-    /// places; otherwise at once, with a wide prior of the range. Only with [`Errors::Left`].
+    /// places; otherwise at once, with a wide prior of the range.
     pub is_delayed: bool,
     /// Probability of the χ² gate that a measurement must pass; 1 lets all pass.
     pub gate: f64,
@@ -51,21 +51,11 @@ impl Filter {
         gate: 0.999,
     };
     /// The reduced filter of the thesis, in space.
-    pub const REDUCED: Self = Self {
-        errors: Errors::Reduced,
-        chart: Chart::Cartesian,
-        is_iterated: false,
-        is_delayed: false,
-        ..Self::DEFAULT
-    };
+    pub const REDUCED: Self =
+        Self { errors: Errors::Reduced, chart: Chart::Cartesian, is_iterated: false, ..Self::DEFAULT };
     /// The extended Kalman filter on differences.
-    pub const EKF: Self = Self {
-        errors: Errors::Additive,
-        chart: Chart::Cartesian,
-        is_iterated: false,
-        is_delayed: false,
-        ..Self::DEFAULT
-    };
+    pub const EKF: Self =
+        Self { errors: Errors::Additive, chart: Chart::Cartesian, is_iterated: false, ..Self::DEFAULT };
     /// The same with first-estimate Jacobians.
     pub const FE_EKF: Self = Self { linearization: Linearization::FirstEstimate, ..Self::EKF };
     /// The same, constrained to the right observability.

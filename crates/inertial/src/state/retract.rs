@@ -54,9 +54,22 @@ impl State {
         self.calibration.correct(&delta[NAV..first_row]);
         let parts = delta[first_row..].chunks_exact(3).map(|d| Vector3::new(d[0], d[1], d[2]));
         match filter.errors {
-            Errors::Additive => self.landmarks.iter_mut().zip(parts).for_each(|(landmark, d)| landmark.position += d),
+            Errors::Additive => {
+                for (landmark, d) in self.landmarks.iter_mut().zip(parts) {
+                    match &mut landmark.kind {
+                        Kind::CloneRotation(rotation) => *rotation = orthogonal(&(So3::exp(&d) * *rotation)),
+                        _ => landmark.position += d,
+                    }
+                }
+            }
             Errors::Reduced => {
                 for (landmark, d) in self.landmarks.iter_mut().zip(parts) {
+                    if let Kind::CloneRotation(rotation) = &mut landmark.kind {
+                        // What is estimated is RᵀR_c.
+                        let seen = So3::exp(&d) * (before.rotation.inverse() * *rotation);
+                        *rotation = orthogonal(&(self.nav.rotation * seen));
+                        continue;
+                    }
                     let z = before.seen(&landmark.position) + d;
                     landmark.position = self.nav.position + self.nav.rotation * z;
                 }
@@ -98,7 +111,16 @@ impl State {
         {
             let true_position = &true_landmark.position;
             if let (Kind::CloneRotation(own), Kind::CloneRotation(other)) = (landmark.kind, true_landmark.kind) {
-                slot.copy_from_slice((motion.turn.inverse() * other * own.inverse()).log().as_slice());
+                let turn = match filter.errors {
+                    Errors::Left => motion.turn.inverse() * other * own.inverse(),
+                    Errors::Additive => other * own.inverse(),
+                    Errors::Reduced => {
+                        let [other, own] =
+                            [(truth, other), (&self.nav, own)].map(|(nav, r)| nav.rotation.inverse() * r);
+                        other * own.inverse()
+                    }
+                };
+                slot.copy_from_slice(turn.log().as_slice());
                 continue;
             }
             let d = match filter.errors {
