@@ -11,11 +11,11 @@ use lienav_inertial::imu::{Imu, ImuSample};
 use lienav_inertial::preintegration::integrator::Integrator;
 use lienav_inertial::preintegration::samples::Interpolation;
 use lienav_inertial::preintegration::twist::{Twist, held};
+use lienav_inertial::rest::RestDetector;
 use lienav_inertial::state::State;
 use lienav_inertial::state::nav::Nav;
-use lienav_io::space::data::{Image, Layout, SpaceRecording};
-use nalgebra::{SVector, Vector2, Vector3};
-use std::collections::BTreeMap;
+use lienav_io::space::data::{Layout, SpaceRecording};
+use nalgebra::{SVector, Vector3};
 use std::ops::RangeInclusive;
 
 /// What is known of a run before it.
@@ -109,10 +109,11 @@ fn with_inertial<'a>(
     }
     let mut integrator = Integrator::new(session.state.nav.biases, settings.imu, Interpolation::Linear);
     let mut instants = Instants::new(recording, begin.stamp, settings.grid_hz);
-    let mut is_begun = false;
+    let (mut is_begun, mut rest) = (false, RestDetector::default());
     'samples: for sample in &recording.inertial {
-        let value = Imu::new(sample.rate, sample.force);
-        if integrator.push(ImuSample { stamp: sample.stamp, value }).is_err() {
+        let sample = ImuSample { stamp: sample.stamp, value: Imu::new(sample.rate, sample.force) };
+        rest.push(&sample);
+        if integrator.push(sample).is_err() {
             session.drop_one("out_of_order");
             continue;
         }
@@ -126,7 +127,7 @@ fn with_inertial<'a>(
             }
             is_begun = true;
             if let Some(k) = frame {
-                session.correct(&recording.frames[k], settings.tracks_end && is_still(recording, k));
+                session.correct(&recording.frames[k], rest.is_at_rest());
             }
             integrator.set_biases(session.state.nav.biases);
             if !session.keep(stamp, frame.is_some()) {
@@ -172,22 +173,6 @@ impl<'a> Instants<'a> {
             _ => None,
         }
     }
-}
-
-/// Whether the picture stands still: the median of what moved since some frames ago.
-fn is_still(recording: &SpaceRecording, k: usize) -> bool {
-    const AGO: usize = 5;
-    const PIXELS: f64 = 1.0;
-    let Some(before) = k.checked_sub(AGO) else { return true };
-    let place = |image: &Image| if let Image::Normalized(at) = image { *at } else { Vector2::zeros() };
-    let old: BTreeMap<u64, Vector2<f64>> =
-        recording.frames[before].seen.iter().map(|seen| (seen.id, place(&seen.at))).collect();
-    let focal = recording.camera.focal.x;
-    let moved = recording.frames[k].seen.iter();
-    let moved = moved.filter_map(|seen| old.get(&seen.id).map(|then| (place(&seen.at) - then).norm() * focal));
-    let mut moved: Vec<f64> = moved.collect();
-    moved.sort_by(f64::total_cmp);
-    moved.get(moved.len() / 2).is_some_and(|median| *median < PIXELS)
 }
 
 /// Rates and velocities, each held until the next: no gravity, and no velocity in the state.

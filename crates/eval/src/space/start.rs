@@ -5,7 +5,8 @@ use super::truth::Truth;
 use lienav_base::stamp::Stamp;
 use lienav_inertial::covariance::NavMatrix;
 use lienav_inertial::filter::Filter;
-use lienav_inertial::imu::{Biases, Imu};
+use lienav_inertial::imu::{Biases, Imu, ImuSample};
+use lienav_inertial::rest::RestDetector;
 use lienav_inertial::start::{Prior, RestSamples};
 use lienav_inertial::state::State;
 use lienav_inertial::state::nav::Nav;
@@ -32,7 +33,7 @@ pub struct Start {
 pub fn start(recording: &SpaceRecording, truth: &Truth, settings: &Settings, filter: &Filter) -> Option<Start> {
     let first = recording.inertial.first()?.stamp;
     let rest = first_samples(&recording.inertial, first);
-    let is_at_rest = is_at_rest(&recording.inertial, first, settings.gravity);
+    let is_at_rest = is_at_rest(&recording.inertial, first);
     let at = first + REST_S;
     if is_at_rest && (truth.is_empty() || settings.starts_at_rest) {
         let pose = recording.truth.first().and_then(|_| truth.at(at).or_else(|| truth.at(truth.first()?)));
@@ -61,24 +62,15 @@ fn first_samples(samples: &[InertialSample], first: Stamp) -> RestSamples {
     rest
 }
 
-/// Whether the means of five parts of the first half second agree, and the force is that of gravity. Vibration is in the
-/// samples, but hardly in means over 0.1 s.
-fn is_at_rest(samples: &[InertialSample], first: Stamp, gravity: f64) -> bool {
-    const PARTS: usize = 5;
-    const RATE: f64 = 0.03;
-    const FORCE: f64 = 0.4;
-    let mut parts = [RestSamples::default(); PARTS];
-    for sample in samples.iter().take_while(|sample| sample.stamp.since(first) < REST_S) {
-        let part = (sample.stamp.since(first) / REST_S * PARTS as f64) as usize;
-        parts[part.min(PARTS - 1)].add(&imu(sample));
+/// Whether the sensor is at rest in the first samples.
+fn is_at_rest(samples: &[InertialSample], first: Stamp) -> bool {
+    /// A start needs this much longer than the detector's window, s.
+    const WINDOW_S: f64 = 0.7;
+    let mut rest = RestDetector::default();
+    for sample in samples.iter().take_while(|sample| sample.stamp.since(first) < WINDOW_S) {
+        rest.push(&ImuSample { stamp: sample.stamp, value: imu(sample) });
     }
-    let means = parts.map(|part| part.mean());
-    let mean = Imu::new(
-        means.iter().map(|mean| mean.rate).sum::<Vector3<f64>>() / PARTS as f64,
-        means.iter().map(|mean| mean.force).sum::<Vector3<f64>>() / PARTS as f64,
-    );
-    let agree = |part: &Imu| (part.rate - mean.rate).norm() < RATE && (part.force - mean.force).norm() < FORCE;
-    means.iter().all(agree) && (mean.force.norm() - gravity).abs() < FORCE && mean.rate.norm() < 0.3
+    rest.is_at_rest()
 }
 
 /// The state after the samples at rest, at this pose but for its inclination.
