@@ -63,6 +63,9 @@ pub(super) struct Args {
     topics: TopicArgs,
 }
 
+/// Standard deviation of the true landmarks on the plane, m.
+const MAP_STD_M: f64 = 0.02;
+
 /// What is known before the run.
 #[derive(clap::Args)]
 #[command(next_help_heading = "In a known map")]
@@ -70,9 +73,9 @@ struct MapArgs {
     /// A map file, or `truth`: the true landmarks of the source. map.mode is `localization` unless it is set
     #[arg(long, value_name = "FILE", conflicts_with_all = ["live", "save_map"])]
     map: Option<PathBuf>,
-    /// Standard deviation of the true landmarks, m
-    #[arg(long, value_name = "METRES", default_value_t = 0.02, requires = "map")]
-    map_std: f64,
+    /// Standard deviation of the true landmarks, m [default: 0.02; of starloc:FOLDER 0.05]
+    #[arg(long, value_name = "METRES", requires = "map")]
+    map_std: Option<f64>,
     /// Take the identities of measurements away, and report how right the associations were
     #[arg(long, conflicts_with_all = ["live", "save_map"])]
     ignore_ids: bool,
@@ -83,19 +86,27 @@ impl MapArgs {
     fn known(&self, recording: &Recording) -> Result<Option<LandmarkMap>, Failure> {
         let Some(path) = &self.map else { return Ok(None) };
         if path.as_os_str() == "truth" {
-            if !(self.map_std.is_finite() && self.map_std >= 0.0) {
-                return Err(Failure::WrongCall(format!("--map-std is {}; allowed: 0 or more", self.map_std)));
-            }
+            let map_std = self.std()?.unwrap_or(MAP_STD_M);
             if recording.true_landmarks.is_empty() {
                 return Err(Failure::Failed("--map truth: the source has no true landmarks; give a map file".into()));
             }
-            return Ok(Some(true_map(recording, self.map_std)));
+            return Ok(Some(true_map(recording, map_std)));
         }
         let file = MapFile::read(path).map_err(Failure::failed)?;
         file.warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
         match file.parts {
             Some(parts) => Ok(Some(parts.known_map().map_err(Failure::failed)?)),
             None => Ok(Some(file.map)),
+        }
+    }
+
+    /// The standard deviation that was given.
+    fn std(&self) -> Result<Option<f64>, Failure> {
+        match self.map_std {
+            Some(std) if !(std.is_finite() && std >= 0.0) => {
+                Err(Failure::WrongCall(format!("--map-std is {std}; allowed: 0 or more")))
+            }
+            std => Ok(std),
         }
     }
 
@@ -235,15 +246,10 @@ fn run_in_space(source: &str, args: &Args) -> Result<(), Failure> {
     if let Some((option, _)) = refused.iter().find(|(_, is_asked_for)| *is_asked_for) {
         return Err(Failure::WrongCall(format!("{option}: not for recordings in space; leave it out")));
     }
-    let map_std = args.map.map_std;
-    if !(map_std.is_finite() && map_std >= 0.0) {
-        return Err(Failure::WrongCall(format!("--map-std is {map_std}; allowed: 0 or more")));
-    }
-    let map_sigma = args.map.map.is_some().then_some(map_std);
     space::evaluate(&space::Evaluation {
         source,
         filters: args.named_filters().to_vec(),
-        options: Options { map_sigma, steps: args.steps.clone() },
+        options: Options { has_map: args.map.map.is_some(), map_sigma: args.map.std()?, steps: args.steps.clone() },
         json: args.output.json,
         out: args.output.out.as_deref(),
     })

@@ -21,7 +21,9 @@ use std::ops::RangeInclusive;
 /// What is known of a run before it.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Standard deviation of the true landmarks, m, where they are known to the filter.
+    /// Whether the true landmarks are known to the filter.
+    pub has_map: bool,
+    /// Their standard deviation, m; `None` for what is usual for the layout.
     pub map_sigma: Option<f64>,
     /// Of a recording with steps, which of them, counted from 1.
     pub steps: Option<RangeInclusive<usize>>,
@@ -73,7 +75,7 @@ const STARRY_STEPS: RangeInclusive<usize> = 1215..=1715;
 pub fn run(recording: &SpaceRecording, truth: &Truth, name: &str, options: &Options) -> Result<SpaceRun, RunError> {
     let filter = Filter::ALL.iter().find(|(own, _)| *own == name);
     let filter = filter.ok_or_else(|| RunError::NoFilter(name.to_owned()))?.1;
-    if options.map_sigma.is_some() && recording.landmarks.is_empty() {
+    if options.has_map && recording.landmarks.is_empty() {
         return Err(RunError::NoMap);
     }
     let settings = Settings::of(recording);
@@ -104,7 +106,8 @@ fn with_inertial<'a>(
     let begin = start(recording, truth, settings, &filter);
     let begin = begin.ok_or_else(|| RunError::NoStart(recording.name.clone()))?;
     let mut session = Session::new(begin.state, filter, &recording.camera, settings);
-    if let Some(sigma) = options.map_sigma {
+    if options.has_map {
+        let sigma = options.map_sigma.unwrap_or(settings.map_sigma);
         session.set_map(&recording.landmarks, &truth.level, sigma);
     }
     let mut integrator = Integrator::new(session.state.nav.biases, settings.imu, Interpolation::Linear);
@@ -175,6 +178,18 @@ impl<'a> Instants<'a> {
     }
 }
 
+/// A twist that is held for so many usual steps was held for want of the next one.
+const LONGEST_HELD: f64 = 3.0;
+/// How fast rate and velocity may change meanwhile, rad/s² and m/s².
+const CHANGE: (f64, f64) = (0.5, 0.5);
+
+/// The median of the steps, s.
+fn usual_step(twists: &[lienav_io::space::data::Twist]) -> f64 {
+    let mut steps: Vec<f64> = twists.windows(2).map(|pair| pair[1].stamp.since(pair[0].stamp)).collect();
+    steps.sort_by(f64::total_cmp);
+    steps.get(steps.len() / 2).copied().unwrap_or(f64::INFINITY)
+}
+
 /// Rates and velocities, each held until the next: no gravity, and no velocity in the state.
 fn with_twists<'a>(
     recording: &'a SpaceRecording,
@@ -209,7 +224,8 @@ fn with_twists<'a>(
     let mut state = State::new(nav, &covariance, 60, &filter);
     state.gravity = 0.0;
     let mut session = Session::new(state, filter, &recording.camera, settings);
-    if let Some(sigma) = options.map_sigma {
+    if options.has_map {
+        let sigma = options.map_sigma.unwrap_or(settings.map_sigma);
         session.set_map(&recording.landmarks, &truth.level, sigma);
     }
     let usual = Vector3::repeat(USUAL);
@@ -217,9 +233,16 @@ fn with_twists<'a>(
         (recording.stated.rate.unwrap_or(usual), recording.stated.velocity.unwrap_or(usual));
     let end = twists.last().map_or(start.stamp, |twist| twist.stamp);
     let mut frames = recording.frames.iter().filter(|frame| (start.stamp..=end).contains(&frame.stamp)).peekable();
+    let usual_s = usual_step(twists);
     // Each twist is held until the next; frames lie at its beginning or between.
     for (k, twist) in twists.iter().enumerate() {
         let until = twists.get(k + 1).map(|next| next.stamp);
+        let (mut rate_variance, mut velocity_variance) = (rate_variance, velocity_variance);
+        if let Some(until) = until.filter(|until| until.since(twist.stamp) > LONGEST_HELD * usual_s) {
+            let late_s = until.since(twist.stamp) - usual_s;
+            rate_variance.add_scalar_mut((CHANGE.0 * late_s).powi(2));
+            velocity_variance.add_scalar_mut((CHANGE.1 * late_s).powi(2));
+        }
         let held_twist = Twist { rate: twist.rate, velocity: twist.velocity, rate_variance, velocity_variance };
         let mut at = twist.stamp;
         let mut is_kept = false;
