@@ -4,7 +4,7 @@ use crate::covariance::NAV;
 use crate::filter::{Filter, Linearization};
 use crate::measurement::{At, Linearized, MOST, Measurement};
 use crate::state::State;
-use crate::state::errors::{POSITION, ROTATION};
+use crate::state::errors::{Errors, POSITION, ROTATION};
 use lienav_lie::hat;
 use nalgebra::{SMatrix, SVector, Vector3};
 
@@ -20,6 +20,10 @@ pub fn linearize(state: &State, measurement: &dyn Measurement, filter: &Filter) 
     if filter.linearization == Linearization::FirstEstimate {
         let first = measurement.linearize(&at(state, &nav, true))?;
         linearized = Linearized { residual: linearized.residual, ..first };
+    }
+    if filter.errors == Errors::Left {
+        // S is the identity.
+        return Some(linearized);
     }
     linearized.by_nav *= filter.errors.from_left_inverse(&nav);
     if let Some(i) = linearized.landmark {
