@@ -12,7 +12,7 @@ use lienav_inertial::measurement::{Measurement, RangePrior};
 use lienav_inertial::preintegration::Preintegrated;
 use lienav_inertial::state::State;
 use lienav_inertial::step::{Step, append_mapped};
-use lienav_io::space::data::{Camera, Frame, Image};
+use lienav_io::space::data::{Camera, Frame, Image, Seen};
 use lienav_lie::{Se3, So3};
 use nalgebra::{Matrix3, Matrix6, Vector3};
 use std::collections::BTreeMap;
@@ -69,7 +69,9 @@ pub struct Session<'a> {
 }
 
 /// A state with more landmarks takes in no new ones: a frame would take too long.
-const MOST_LANDMARKS: usize = 300;
+const MOST_LANDMARKS: usize = 200;
+/// Most measurements of a frame; those of landmarks that the state has come first.
+const MOST_MEASUREMENTS: usize = 80;
 
 impl<'a> Session<'a> {
     /// A run that begins with this state.
@@ -150,7 +152,13 @@ impl<'a> Session<'a> {
         let (mount, noise) = (Mount::Fixed(on_body), &self.settings.pixels);
         let is_full = self.state.landmarks.len() >= MOST_LANDMARKS;
         let (mut pixels, mut stereo, mut unknown, mut overflow) = (Vec::new(), Vec::new(), 0, 0);
-        for seen in &frame.seen {
+        let is_known = |seen: &&Seen| self.state.find(seen.id).is_some();
+        let (known, new): (Vec<&Seen>, Vec<&Seen>) = frame.seen.iter().partition(is_known);
+        for seen in known.into_iter().chain(new) {
+            if pixels.len() + stereo.len() >= MOST_MEASUREMENTS {
+                overflow += 1;
+                continue;
+            }
             if self.mapped.as_ref().is_some_and(|mapped| mapped.binary_search(&seen.id).is_err()) {
                 unknown += 1;
                 continue;
@@ -174,7 +182,7 @@ impl<'a> Session<'a> {
             }
         }
         (0..unknown).for_each(|_| self.drop_one("not_in_map"));
-        (0..overflow).for_each(|_| self.drop_one("map_full"));
+        (0..overflow).for_each(|_| self.drop_one("too_many"));
         (pixels, stereo)
     }
 
