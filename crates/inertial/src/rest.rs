@@ -8,7 +8,7 @@
 //!   − \tfrac12 \sum |d_w|²(σ_w^{-2} − s_w^{-2}) − \tfrac12 \sum |d_f|²(σ_f^{-2} − s_f^{-2})
 //! ```
 //!
-//! A body that moves evenly and does not turn cannot be told from one at rest by its inertial sensor; the
+//! A body that moves evenly and does not turn cannot be distinguished from one at rest by its inertial sensor; the
 //! [measurement](crate::measurement::rest) is gated by the velocity that the filter has.
 
 use crate::imu::{Imu, ImuSample};

@@ -68,7 +68,7 @@ impl Workspace {
         self.y.reserve(numbers);
         self.h.reserve(rows.min(64) * numbers);
         self.rows.reserve(numbers + 1);
-        self.panel.reserve(rows * rows.min(6 * crate::delayed::VIEWS));
+        self.panel.reserve(rows * rows.min(MOST_COLUMNS));
         self.delta.reserve(3 * rows);
         self.blocks.reserve(rows / 3);
         self.mean.landmarks.reserve(rows / 3);
@@ -345,6 +345,9 @@ impl Workspace {
         kernel::solve_lower(&mut self.w, n, &self.s);
     }
 }
+
+/// A row of H has so many columns: six for each of twelve views.
+const MOST_COLUMNS: usize = 72;
 
 /// An update is linearized so often at most.
 const ITERATIONS: usize = 5;

@@ -50,7 +50,7 @@ impl Truth {
         }
     }
 
-    /// Whether there is none.
+    /// Whether the recording has no true pose.
     pub fn is_empty(&self) -> bool {
         self.poses.is_empty()
     }

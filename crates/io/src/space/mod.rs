@@ -36,7 +36,7 @@ fn layout(source: &str) -> Option<(&'static Layout, &str)> {
 /// Reads a recording: `euroc-tracks:FOLDER`, `starloc:FOLDER` or `starry:FOLDER`.
 ///
 /// # Errors
-/// The source is none of these; a file is missing, damaged or not as described: with its name, line and column.
+/// The source has another prefix; a file is missing, damaged or not as described: with its name, line and column.
 pub fn open(source: &str) -> Result<SpaceRecording, OpenError> {
     let Some(((_, read), folder)) = layout(source) else {
         let problem = "it names no recording in space".to_owned();
