@@ -60,6 +60,9 @@ pub enum RunError {
     /// The run has nothing to begin with.
     #[error("{0}: nothing to start from: no frame lies between the samples")]
     NoStart(String),
+    /// The inertial sensor is not in rad/s and m/s².
+    #[error("{0}")]
+    Units(String),
     /// No steps are left.
     #[error("the recording has no steps {0} to {1}; it has {2}")]
     NoSteps(usize, usize, usize),
@@ -83,6 +86,10 @@ pub fn run(recording: &SpaceRecording, truth: &Truth, name: &str, options: &Opti
         Layout::Starry => with_twists(recording, truth, filter, &settings, options)?,
         Layout::EurocTracks | Layout::Starloc => with_inertial(recording, truth, filter, &settings, options)?,
     };
+    let lost = (session.counts.widened > 0).then(|| {
+        let count = session.counts.widened;
+        format!("most measurements were beyond the gate, and the covariance was widened {count} times: check the noise")
+    });
     let points = session.state.landmarks.iter().filter(|landmark| landmark.is_point());
     Ok(SpaceRun {
         filter: name.to_owned(),
@@ -90,8 +97,8 @@ pub fn run(recording: &SpaceRecording, truth: &Truth, name: &str, options: &Opti
         landmarks: points.map(|landmark| (landmark.id, landmark.position)).collect(),
         estimates: session.estimates,
         step_us: session.step_us,
+        warnings: recording.warnings.iter().cloned().chain(warnings).chain(lost).chain(session.failure).collect(),
         counts: session.counts,
-        warnings: recording.warnings.iter().cloned().chain(warnings).chain(session.failure).collect(),
     })
 }
 
@@ -103,6 +110,7 @@ fn with_inertial<'a>(
     settings: &'a Settings,
     options: &Options,
 ) -> Result<(Session<'a>, Vec<String>), RunError> {
+    check_units(recording)?;
     let begin = start(recording, truth, settings, &filter);
     let begin = begin.ok_or_else(|| RunError::NoStart(recording.name.clone()))?;
     let mut session = Session::new(begin.state, filter, &recording.camera, settings);
@@ -139,6 +147,26 @@ fn with_inertial<'a>(
         }
     }
     Ok((session, begin.warning.into_iter().collect()))
+}
+
+/// The median force is gravity, or nearly so, and bodies that carry cameras do not turn faster than cameras can see.
+fn check_units(recording: &SpaceRecording) -> Result<(), RunError> {
+    const FORCE: RangeInclusive<f64> = 6.0..=16.0;
+    const LARGEST_RATE: f64 = 10.0;
+    let median = |of: fn(&lienav_io::space::data::InertialSample) -> f64| {
+        let mut all: Vec<f64> = recording.inertial.iter().map(of).collect();
+        all.sort_by(f64::total_cmp);
+        all.get(all.len() / 2).copied().unwrap_or(0.0)
+    };
+    let (force, rate) = (median(|sample| sample.force.norm()), median(|sample| sample.rate.norm()));
+    if !FORCE.contains(&force) {
+        let sentence = format!("the median specific force is {force:.2} m/s², where gravity is 9.81: is it in g?");
+        return Err(RunError::Units(sentence));
+    }
+    if rate > LARGEST_RATE {
+        return Err(RunError::Units(format!("the median angular rate is {rate:.1} rad/s: is it in degrees?")));
+    }
+    Ok(())
 }
 
 /// Frames from a start on, and a grid between them.

@@ -42,6 +42,8 @@ pub struct Counts {
     pub initialized: usize,
     /// Landmarks that were removed, because their measurements failed the gate again and again.
     pub removed: usize,
+    /// How often the covariance was widened, because most measurements were beyond the gate.
+    pub widened: usize,
     /// Frames in which the body was taken to be at rest.
     pub at_rest: usize,
     /// What was left out, by reason.
@@ -64,6 +66,8 @@ pub struct Session<'a> {
     /// What was counted.
     pub counts: Counts,
     spent: f64,
+    /// Measurements used and beyond the gate in the last frames, older ones with less weight.
+    recent: (f64, f64),
     /// Why the run ended before its time.
     pub failure: Option<String>,
 }
@@ -89,6 +93,7 @@ impl<'a> Session<'a> {
             step_us: Vec::new(),
             counts: Counts::default(),
             spent: 0.0,
+            recent: (0.0, 0.0),
             failure: None,
         }
     }
@@ -135,10 +140,29 @@ impl<'a> Session<'a> {
                 self.counts.gated += corrected.gated;
                 self.counts.initialized += corrected.initialized;
                 self.counts.removed += corrected.removed;
+                self.watch(corrected.used as f64, corrected.gated as f64);
             }
             Err(_) => self.drop_one("singular_innovation"),
         }
         self.spent += begin.elapsed().as_secs_f64();
+    }
+
+    /// Where most measurements of the last frames are beyond the gate, the state is not where its covariance has it: the
+    /// covariance is made wide enough to take in the next ones.
+    fn watch(&mut self, used: f64, gated: f64) {
+        const KEPT: f64 = 0.8;
+        const LEAST: f64 = 4.0;
+        self.recent = (KEPT * self.recent.0 + used, KEPT * self.recent.1 + gated);
+        if self.recent.1 < LEAST || self.recent.1 <= self.recent.0 {
+            return;
+        }
+        let [turn, velocity, position] = self.settings.lost_sigma;
+        let wider = Preintegrated::uncertainty(turn, velocity, position);
+        let rate = self.state.rate;
+        self.step.predict(&mut self.state, &wider);
+        self.state.rate = rate;
+        self.recent = (0.0, 0.0);
+        self.counts.widened += 1;
     }
 
     /// Counts something that is left out.

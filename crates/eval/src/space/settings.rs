@@ -20,6 +20,8 @@ pub struct Settings {
     /// Standard deviations at a start from the truth, by axis: rotation, rad; velocity, m/s; position, m; biases, rad/s
     /// and m/s².
     pub start_sigma: [f64; 5],
+    /// By how much a state that is lost is uncertain, by axis: rotation, rad; velocity, m/s; position, m.
+    pub lost_sigma: [f64; 3],
     /// Whether a start at rest is looked for; otherwise the run starts with the truth.
     pub starts_at_rest: bool,
     /// Whether a landmark that a frame does not see is removed, as a track that has ended does not come back.
@@ -63,6 +65,7 @@ impl Settings {
                 // 0.4° in all.
                 truth_sigma: (0.005, 0.4_f64.to_radians() / 3_f64.sqrt()),
                 start_sigma: [0.23_f64.to_radians(), 0.05, 0.005, 0.1, 0.1],
+                lost_sigma: [0.05, 0.5, 0.3],
                 starts_at_rest: true,
                 tracks_end: true,
                 grid_hz: 0.0,
@@ -75,6 +78,7 @@ impl Settings {
                 map_sigma: 0.05,
                 truth_sigma: (0.002, 0.15_f64.to_radians()),
                 start_sigma: [0.005, 0.05, 0.003, 0.003, 0.1],
+                lost_sigma: [0.05, 0.5, 0.3],
                 starts_at_rest: false,
                 tracks_end: false,
                 grid_hz: 5.0,
@@ -86,6 +90,7 @@ impl Settings {
                 map_sigma: 0.02,
                 truth_sigma: (0.002, 0.15_f64.to_radians()),
                 start_sigma: [0.15_f64.to_radians(), 0.0, 0.002, 0.0, 0.0],
+                lost_sigma: [0.05, 0.0, 0.1],
                 starts_at_rest: false,
                 tracks_end: false,
                 grid_hz: 0.0,

@@ -2,7 +2,7 @@
 
 use super::samples::{Interpolation, Samples};
 use super::{Preintegrated, Preintegration};
-use crate::imu::{Biases, Imu, ImuNoise, ImuSample};
+use crate::imu::{Biases, GRAVITY, Imu, ImuNoise, ImuSample};
 use lienav_base::stamp::Stamp;
 
 /// Integrates samples up to the stamps of frames, which may lie between samples.
@@ -14,8 +14,8 @@ pub struct Integrator {
     current: Preintegration,
     /// Up to where samples were integrated.
     until: Stamp,
-    /// How long samples were missing since the last call of [`Integrator::take`], s, and until how long before its end.
-    outages: Vec<(f64, Stamp)>,
+    /// Where samples were missing since the last call of [`Integrator::take`].
+    outages: Vec<Outage>,
 }
 
 /// A sample or a frame that does not continue what came before.
@@ -67,8 +67,8 @@ impl Integrator {
         }
         self.advance(stamp);
         let mut taken = self.current.finish();
-        for (seconds, end) in self.outages.drain(..) {
-            add_outage(&mut taken, seconds, stamp.since(end));
+        for outage in self.outages.drain(..) {
+            outage.add_to(&mut taken, stamp);
         }
         self.current.restart(*self.current.biases());
         Ok(taken)
@@ -97,7 +97,7 @@ impl Integrator {
             self.until = to;
             let between = self.samples.previous().map_or(0.0, |previous| newest.stamp.since(previous.stamp));
             if between > LONGEST_INTERVAL_S && self.outages.len() < self.outages.capacity() {
-                self.outages.push((h, to));
+                self.outages.push(Outage { seconds: h, of_seconds: between, end: to });
             }
         }
     }
@@ -107,20 +107,34 @@ impl Integrator {
 const LONGEST_INTERVAL_S: f64 = 0.1;
 
 /// What a body in a hand or in the air may do meanwhile, as standard deviations of a constant: rad/s and m/s².
-const OUTAGE: (f64, f64) = (0.5, 2.0);
+const UNKNOWN: (f64, f64) = (0.5, 2.0);
 
-/// Adds the uncertainty of `seconds` without samples, which ended `since` seconds before the end of the interval: with
-/// σ_w and σ_a constant meanwhile, the rotation is uncertain by σ_w t, the velocity by σ_a t, the position by
-/// σ_a (t²/2 + t since).
-fn add_outage(taken: &mut Preintegrated, seconds: f64, since: f64) {
-    let (turn, velocity) = (OUTAGE.0 * seconds, OUTAGE.1 * seconds);
-    let position = OUTAGE.1 * seconds * (0.5 * seconds + since);
-    for axis in 0..3 {
-        taken.covariance[(axis, axis)] += turn * turn;
-        taken.covariance[(3 + axis, 3 + axis)] += velocity * velocity;
-        taken.covariance[(6 + axis, 6 + axis)] += position * position;
-        taken.covariance[(3 + axis, 6 + axis)] += velocity * position;
-        taken.covariance[(6 + axis, 3 + axis)] += velocity * position;
+/// A part of an interval without samples.
+#[derive(Clone, Copy, Debug)]
+struct Outage {
+    /// Its length, s.
+    seconds: f64,
+    /// Length of the whole interval without samples, s.
+    of_seconds: f64,
+    end: Stamp,
+}
+
+impl Outage {
+    /// Adds what is unknown to an increment that ends at a stamp: with σ_w and σ_a constant over the T seconds without
+    /// samples, a rotation of σ_w T and a velocity of σ_a T at their end; of a part of t seconds, variances as t T, so
+    /// that those of all parts are the whole. Turned about, gravity adds σ_w g t/2 to the acceleration.
+    fn add_to(&self, taken: &mut Preintegrated, stamp: Stamp) {
+        let (t, share) = (self.seconds, (self.seconds * self.of_seconds).sqrt());
+        let turn = UNKNOWN.0 * share;
+        let velocity = UNKNOWN.1.hypot(UNKNOWN.0 * GRAVITY * 0.5 * t) * share;
+        let position = velocity * (0.5 * t + stamp.since(self.end));
+        for axis in 0..3 {
+            taken.covariance[(axis, axis)] += turn * turn;
+            taken.covariance[(3 + axis, 3 + axis)] += velocity * velocity;
+            taken.covariance[(6 + axis, 6 + axis)] += position * position;
+            taken.covariance[(3 + axis, 6 + axis)] += velocity * position;
+            taken.covariance[(6 + axis, 3 + axis)] += velocity * position;
+        }
     }
 }
 

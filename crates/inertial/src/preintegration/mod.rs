@@ -113,6 +113,24 @@ pub struct Preintegrated {
 }
 
 impl Preintegrated {
+    /// Nothing moves, and what is known is less certain by these standard deviations of rotation, rad, velocity, m/s,
+    /// and position, m, by axis.
+    pub fn uncertainty(turn: f64, velocity: f64, position: f64) -> Self {
+        let mut covariance = SMatrix::<f64, 15, 15>::zeros();
+        for axis in 0..3 {
+            covariance[(axis, axis)] = turn * turn;
+            covariance[(3 + axis, 3 + axis)] = velocity * velocity;
+            covariance[(6 + axis, 6 + axis)] = position * position;
+        }
+        Self {
+            increment: Increment::default(),
+            biases: Biases::default(),
+            end_rate: Vector3::zeros(),
+            jacobian: SMatrix::zeros(),
+            covariance,
+        }
+    }
+
     /// The increment at other biases, Exp(J (b − b₀)) Υ, exact to first order in the change.
     #[must_use]
     pub fn at(&self, biases: &Biases) -> Increment {
