@@ -6,6 +6,7 @@ use super::failure::{Failure, print, say_removed};
 use super::layers::Layers;
 use super::progress;
 use super::source::{TopicArgs, open_stream};
+use super::space;
 use clap::builder::PossibleValuesParser;
 use lienav_eval::errors::Errors;
 use lienav_eval::expect::Expectations;
@@ -14,6 +15,7 @@ use lienav_eval::motions::motions_of;
 use lienav_eval::plot::Subject;
 use lienav_eval::report::{Report, to_json, to_text};
 use lienav_eval::run::{Run, run_in_map, run_stream, run_study, run_watched, true_map};
+use lienav_eval::space::run::Options;
 use lienav_eval::study::Study;
 use lienav_eval::{folder, harder};
 use lienav_io::bag::Topics;
@@ -22,6 +24,7 @@ use lienav_io::map_file::MapFile;
 use lienav_io::recording::{Input, Recording, Stream};
 use lienav_io::truth::{MAX_TRUTH_GAP_S, Truth};
 use lienav_slam::{Filter, LandmarkMap, MapLandmark, MapMode};
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 /// Run filters over a recording, or listen to the nodes, and report errors and consistency
@@ -29,12 +32,18 @@ use std::path::{Path, PathBuf};
 #[command(after_help = EXAMPLES, allow_negative_numbers = true)]
 pub(super) struct Args {
     /// Bag (folder, .mcap or .db3), woods:FOLDER, mrclam:FOLDER:ROBOT, victoria:FOLDER, plaza:FOLDER or
-    /// g2o:FILE[:TRUTH]
+    /// g2o:FILE[:TRUTH]; in space euroc-tracks:FOLDER, starloc:FOLDER or starry:FOLDER
     #[arg(required_unless_present = "live")]
     source: Option<String>,
     /// Which filter, or the batch estimate; may be given several times
     #[arg(long = "filter", value_name = "NAME", value_parser = PossibleValuesParser::new(Method::names()))]
     filters: Vec<String>,
+    /// Several filters at once; in space default, reduced, ekf, fe-ekf, oc-ekf and group
+    #[arg(long = "filters", value_name = "NAME,…", value_delimiter = ',', conflicts_with_all = ["filters", "live"])]
+    several: Vec<String>,
+    /// Of starry:FOLDER, which steps, counted from 1 [default: 1215..1715, the published ones]
+    #[arg(long, value_name = "FIRST..LAST", value_parser = space::steps, conflicts_with = "live")]
+    steps: Option<RangeInclusive<usize>>,
     #[command(flatten)]
     layers: Layers,
     /// Gaps in the ground truth up to this long are bridged, s
@@ -54,6 +63,9 @@ pub(super) struct Args {
     topics: TopicArgs,
 }
 
+/// Standard deviation of the true landmarks on the plane, m.
+const MAP_STD_M: f64 = 0.02;
+
 /// What is known before the run.
 #[derive(clap::Args)]
 #[command(next_help_heading = "In a known map")]
@@ -61,9 +73,9 @@ struct MapArgs {
     /// A map file, or `truth`: the true landmarks of the source. map.mode is `localization` unless it is set
     #[arg(long, value_name = "FILE", conflicts_with_all = ["live", "save_map"])]
     map: Option<PathBuf>,
-    /// Standard deviation of the true landmarks, m
-    #[arg(long, value_name = "METRES", default_value_t = 0.02, requires = "map")]
-    map_std: f64,
+    /// Standard deviation of the true landmarks, m [default: 0.02; of starloc:FOLDER 0.05]
+    #[arg(long, value_name = "METRES", requires = "map")]
+    map_std: Option<f64>,
     /// Take the identities of measurements away, and report how right the associations were
     #[arg(long, conflicts_with_all = ["live", "save_map"])]
     ignore_ids: bool,
@@ -74,19 +86,27 @@ impl MapArgs {
     fn known(&self, recording: &Recording) -> Result<Option<LandmarkMap>, Failure> {
         let Some(path) = &self.map else { return Ok(None) };
         if path.as_os_str() == "truth" {
-            if !(self.map_std.is_finite() && self.map_std >= 0.0) {
-                return Err(Failure::WrongCall(format!("--map-std is {}; allowed: 0 or more", self.map_std)));
-            }
+            let map_std = self.std()?.unwrap_or(MAP_STD_M);
             if recording.true_landmarks.is_empty() {
                 return Err(Failure::Failed("--map truth: the source has no true landmarks; give a map file".into()));
             }
-            return Ok(Some(true_map(recording, self.map_std)));
+            return Ok(Some(true_map(recording, map_std)));
         }
         let file = MapFile::read(path).map_err(Failure::failed)?;
         file.warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
         match file.parts {
             Some(parts) => Ok(Some(parts.known_map().map_err(Failure::failed)?)),
             None => Ok(Some(file.map)),
+        }
+    }
+
+    /// The standard deviation that was given.
+    fn std(&self) -> Result<Option<f64>, Failure> {
+        match self.map_std {
+            Some(std) if !(std.is_finite() && std >= 0.0) => {
+                Err(Failure::WrongCall(format!("--map-std is {std}; allowed: 0 or more")))
+            }
+            std => Ok(std),
         }
     }
 
@@ -189,6 +209,7 @@ const EXAMPLES: &str = "Examples:
   lienav evaluate my_bag --map hall.yaml --set initial.mode=unknown   where in this map the robot is
   lienav evaluate victoria:victoria_park --clutter 10       trunks without identity, judged by the GPS fixes
   lienav evaluate g2o:run_0.graph.gz:truth.graph.gz --ignore-ids
+  lienav evaluate starloc:eight_s2 --filters default,ekf --json               in space, with an inertial sensor
   lienav evaluate my_bag --expect expectations.yaml --junit lienav.xml     as a test: docs/report.md
   lienav evaluate my_bag --save-map hall.yaml                the map at the end, for slam_node's map.file
   lienav evaluate --live --page                               the page of the report while the robot drives
@@ -205,24 +226,62 @@ impl Args {
     pub(super) fn is_live(&self) -> bool {
         self.live.live
     }
+
+    /// The filters that were named, by either option.
+    fn named_filters(&self) -> &[String] {
+        if self.several.is_empty() { &self.filters } else { &self.several }
+    }
+}
+
+/// The same for a recording in space, with the options that it has.
+fn run_in_space(source: &str, args: &Args) -> Result<(), Failure> {
+    let refused = [
+        ("--config and --set", args.layers.is_asked_for()),
+        ("--every and --clutter", args.harder.is_asked_for()),
+        ("--ignore-ids", args.map.ignore_ids),
+        ("--save-map", args.output.save_map.is_some()),
+        ("--expect", args.expect.is_asked_for()),
+        ("--map with a file", args.map.map.as_ref().is_some_and(|map| map.as_os_str() != "truth")),
+    ];
+    if let Some((option, _)) = refused.iter().find(|(_, is_asked_for)| *is_asked_for) {
+        return Err(Failure::WrongCall(format!("{option}: not for recordings in space; leave it out")));
+    }
+    space::evaluate(&space::Evaluation {
+        source,
+        filters: args.named_filters().to_vec(),
+        options: Options { has_map: args.map.map.is_some(), map_sigma: args.map.std()?, steps: args.steps.clone() },
+        json: args.output.json,
+        out: args.output.out.as_deref(),
+    })
 }
 
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
     if args.max_truth_gap.is_nan() || args.max_truth_gap < 0.0 {
         return Err(Failure::WrongCall(format!("--max-truth-gap is {}; allowed: 0 or more", args.max_truth_gap)));
     }
-    refuse_twins(args.filters.iter().chain(args.live.poses.iter().map(|(name, _)| name)))?;
+    refuse_twins(args.named_filters().iter().chain(args.live.poses.iter().map(|(name, _)| name)))?;
     let expected = args.expect.read()?;
     let told = |runs: &[Run], truth: &Truth| report(runs, truth, args, expected.as_ref());
     let Some(source) = &args.source else {
         let (runs, truth) = live::run(args)?;
         return told(&runs, &truth);
     };
+    if space::is_in_space(source) {
+        return run_in_space(source, args);
+    }
+    if args.steps.is_some() {
+        return Err(Failure::WrongCall("--steps is for starry:FOLDER alone".to_owned()));
+    }
     let topics = Topics { frames: args.layers.frames()?, ..(&args.topics).into() };
     let mut stream = open_stream(source, &topics)?;
     let mut study = args.layers.over(stream.recording().config.as_ref())?;
     args.map.set_mode(&mut study);
-    let filters = if args.filters.is_empty() { std::slice::from_ref(&study.filter) } else { &args.filters };
+    let filters = args.named_filters();
+    if let Some(unknown) = args.several.iter().find(|name| Method::names().all(|known| known != name.as_str())) {
+        let names: Vec<&str> = Method::names().collect();
+        return Err(Failure::WrongCall(format!("there is no filter '{unknown}'; there are {}", names.join(", "))));
+    }
+    let filters = if filters.is_empty() { std::slice::from_ref(&study.filter) } else { filters };
     let studies: Vec<Study> = filters.iter().map(|filter| Study { filter: filter.clone(), ..study.clone() }).collect();
     if let Some(path) = &args.output.save_map {
         let (recording, run) = run_saving(stream, &studies, path)?;

@@ -20,6 +20,11 @@ pub(super) struct Expect {
 }
 
 impl Expect {
+    /// Whether anything is expected.
+    pub(super) fn is_asked_for(&self) -> bool {
+        self.expect.is_some()
+    }
+
     /// Reads the file before work that may take long; `None` where nothing is expected.
     ///
     /// # Errors

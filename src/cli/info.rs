@@ -19,6 +19,9 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
+    if let Some(source) = args.source.in_space() {
+        return super::space::info(source, args.json);
+    }
     let mut stream = args.source.stream()?;
     let info = Info::of(&mut stream).beside(&stream.finish());
     if args.json {

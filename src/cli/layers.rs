@@ -21,6 +21,11 @@ pub(super) struct Layers {
 }
 
 impl Layers {
+    /// Whether any setting is given.
+    pub(super) fn is_asked_for(&self) -> bool {
+        self.config.is_some() || !self.settings.is_empty()
+    }
+
     /// The frames that the file states, which messages of a bag have to be in.
     ///
     /// # Errors

@@ -9,13 +9,18 @@ use lienav_io::recording::{OpenError, Recording, Stream, open_with, stream};
 #[derive(clap::Args)]
 pub(super) struct Source {
     /// Bag (folder, .mcap or .db3), woods:FOLDER, mrclam:FOLDER:ROBOT, victoria:FOLDER, plaza:FOLDER or
-    /// g2o:FILE[:TRUTH]
+    /// g2o:FILE[:TRUTH]; in space euroc-tracks:FOLDER, starloc:FOLDER or starry:FOLDER
     source: String,
     #[command(flatten)]
     topics: TopicArgs,
 }
 
 impl Source {
+    /// What was given, if it is a recording in space.
+    pub(super) fn in_space(&self) -> Option<&str> {
+        super::space::is_in_space(&self.source).then_some(self.source.as_str())
+    }
+
     /// Opens it without reading its input.
     ///
     /// # Errors

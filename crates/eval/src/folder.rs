@@ -26,8 +26,8 @@ pub enum FolderError {
     Plot(#[from] PlotError),
 }
 
-/// The files that a folder of results may hold, of an evaluation, of an experiment or of an attitude.
-const NAMES: [&str; 17] = [
+/// The files that a folder of results may hold, of an evaluation, of an experiment, of an attitude or of runs in space.
+const NAMES: [&str; 22] = [
     "report.json",
     "report.html",
     "report.txt",
@@ -45,6 +45,11 @@ const NAMES: [&str; 17] = [
     "steps.csv",
     "runs.csv",
     "error_growth.svg",
+    "above.svg",
+    "side.svg",
+    "position.svg",
+    "orientation.svg",
+    "attitude.svg",
 ];
 
 /// Whether a file of this name is one that a folder of results has.

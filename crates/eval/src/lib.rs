@@ -42,6 +42,7 @@
 //! - References: [`batch`] is the maximum-likelihood estimate of a whole run; [`thesis5`] the tables of Shen 2019,
 //!   chapter 5.
 //! - [`observability`] finds what a filter takes for observable, from the Jacobians that it used.
+//! - [`space`] does the same for motions in space with an inertial sensor.
 //! - [`study`] sets the open choices of a filter one by one. [`attitude`] judges orientations.
 //! - [`judge`] does the same for trajectories of other programs: poses in space with covariances of any convention.
 //! - [`plot`] draws SVG, [`trajectory`] and [`tables`] write TUM and CSV files for other tools.
@@ -73,6 +74,7 @@ pub mod plot;
 pub mod report;
 pub mod run;
 pub mod simulated;
+pub mod space;
 pub mod study;
 #[cfg(test)]
 mod synthetic;

@@ -124,18 +124,28 @@ impl Covariance {
         }
     }
 
-    /// out ← P h of a sparse h, given as pairs of row and factor; `out` is [`dim`](Self::dim) long.
-    pub fn times(&self, h: &[(usize, f64)], out: &mut [f64]) {
+    /// Copies the columns of these numbers of P, [`dim`](Self::dim) rows each, one after the other. Columns that follow
+    /// each other share the lines of memory above the diagonal.
+    pub fn copy_columns(&self, numbers: &[(usize, f64)], out: &mut Vec<f64>) {
         let n = self.dim();
-        out[..n].fill(0.0);
-        for &(j, factor) in h {
-            for (i, slot) in out[..j].iter_mut().enumerate() {
-                *slot += factor * self.data[i * self.stride + j];
+        out.clear();
+        out.resize(numbers.len() * n, 0.0);
+        let mut first = 0;
+        while first < numbers.len() {
+            let j = numbers[first].0;
+            let follows = |k: &usize| numbers[first + k].0 == j + k;
+            let count = (0..numbers.len() - first).take_while(follows).count();
+            let run = &mut out[first * n..(first + count) * n];
+            for i in 0..j {
+                let line = &self.data[i * self.stride + j..i * self.stride + j + count];
+                line.iter().enumerate().for_each(|(c, value)| run[c * n + i] = *value);
             }
-            let column = &self.data[j * self.stride + j..j * self.stride + n];
-            for (slot, value) in out[j..n].iter_mut().zip(column) {
-                *slot += factor * value;
+            for (c, column) in run.chunks_exact_mut(n).enumerate() {
+                (j..j + c).for_each(|i| column[i] = self.data[i * self.stride + j + c]);
+                let own = (j + c) * self.stride;
+                column[j + c..].copy_from_slice(&self.data[own + j + c..own + n]);
             }
+            first += count;
         }
     }
 

@@ -7,10 +7,11 @@
 //! Li and Mourikis 2013).
 
 use crate::chi_square::chi2_bound;
-use crate::clone::{PoseClone, clone_pose, find_clone, has_clones, remove_clone};
-use crate::filter::Filter;
+use crate::clone::{PoseClone, clone_pose, find_clone, linearization_point, remove_clone};
+use crate::filter::{Filter, Linearization};
 use crate::measurement::{Measurement, View};
 use crate::state::State;
+use crate::state::errors::{Errors, POSITION, ROTATION};
 use crate::state::landmark::{Kind, Landmark};
 use crate::update::{Workspace, update_rows};
 use nalgebra::{Matrix2x3, Matrix3, Vector2, Vector3};
@@ -69,16 +70,35 @@ pub struct Delayed {
 #[derive(Clone, Copy)]
 struct Sight {
     view: View,
-    /// `None` of the body of now.
-    clone: Option<PoseClone>,
+    /// First rows of the place and the rotation; `None` of the body of now, where errors are relative to it.
+    rows: Option<[usize; 2]>,
     position: Vector3<f64>,
     rotation: Matrix3<f64>,
+    /// Place and rotation where the derivatives are taken.
+    at: (Vector3<f64>, Matrix3<f64>),
 }
 
 impl Sight {
     /// From the body of now.
-    fn of_now(state: &State, view: View) -> Self {
-        Self { view, clone: None, position: state.nav.position, rotation: *state.nav.rotation.matrix() }
+    fn of_now(state: &State, view: View, filter: &Filter) -> Self {
+        let rows = (filter.errors == Errors::Additive).then_some([POSITION, ROTATION]);
+        let first = linearization_point(state, filter);
+        let at = (first.position, *first.rotation.matrix());
+        Self { view, rows, position: state.nav.position, rotation: *state.nav.rotation.matrix(), at }
+    }
+
+    /// From a clone.
+    fn of_clone(clone: &PoseClone, view: View, filter: &Filter) -> Self {
+        let (position, rotation) = (clone.position, *clone.rotation.matrix());
+        let first = (clone.first.0, *clone.first.1.matrix());
+        let at = if filter.linearization == Linearization::Current { (position, rotation) } else { first };
+        Self { view, rows: Some(clone.rows), position, rotation, at }
+    }
+
+    /// The derivative, where it is to be taken.
+    fn derivative(&self, place: &Vector3<f64>) -> Option<Matrix2x3<f64>> {
+        let (position, rotation) = self.at;
+        Self { position, rotation, ..*self }.see(place).map(|(_, derivative)| derivative)
     }
 
     /// Whitened residual and minus its derivative by the place of the landmark, m⁻¹, of the errors' δz.
@@ -149,7 +169,7 @@ impl Delayed {
         let (mut initialized, mut waits) = (0, false);
         for measurement in measurements {
             let (Some(id), Some(view)) = (measurement.landmark(), measurement.view()) else { continue };
-            if state.find(id).is_some() || !has_clones(filter) || !is_valid(&view) {
+            if state.find(id).is_some() || !is_valid(&view) {
                 continue;
             }
             let track = self.track(id);
@@ -182,7 +202,7 @@ impl Delayed {
         }
         self.tracks.retain(|track| track.frame == frame);
         if waits {
-            clone_pose(state, self.frame);
+            clone_pose(state, self.frame, filter);
             self.clones.push(self.frame);
         }
         self.forget(state);
@@ -219,14 +239,15 @@ impl Delayed {
         filter: &Filter,
         work: &mut Workspace,
     ) -> bool {
-        let here = Sight::of_now(state, now);
-        let (sights, count) = self.sights(state, track, Some(here));
+        let here = Sight::of_now(state, now, filter);
+        let (sights, count) = self.sights(state, track, Some(here), filter);
         let sights = &sights[..count];
         let Some(place) = meet(sights).filter(|place| self.is_ripe(sights, place)) else { return false };
         let (id, anchor) = (self.tracks[track].id, here.ray().0);
-        self.fill(sights, &place);
+        self.fill(sights, &place, &axes(state, filter));
         self.triangulate(2 * count);
-        let landmark = Landmark { id, kind: Kind::Point, position: place, anchor, first: place, rejected: 0 };
+        let (kind, chart) = (Kind::Point, filter.chart);
+        let landmark = Landmark { id, kind, chart, position: place, anchor, first: place, rejected: 0 };
         if !self.append(state, sights, landmark, work) {
             return false;
         }
@@ -246,7 +267,7 @@ impl Delayed {
         const FAR_M: f64 = 10.0;
         /// Fewer views say too little.
         const LEAST: usize = 4;
-        let (sights, count) = self.sights(state, track, None);
+        let (sights, count) = self.sights(state, track, None, filter);
         self.tracks[track].count = 0;
         if count < LEAST {
             return;
@@ -257,7 +278,7 @@ impl Delayed {
         if sights.iter().any(|sight| sight.see(&place).is_none()) {
             return;
         }
-        self.fill(sights, &place);
+        self.fill(sights, &place, &axes(state, filter));
         self.triangulate(2 * count);
         self.select(sights, 3..2 * count);
         let gate = chi2_bound(self.residual.len(), self.delay.gate);
@@ -265,14 +286,13 @@ impl Delayed {
     }
 
     /// The views of a track that were taken from clones, after the one of now.
-    fn sights(&self, state: &State, track: usize, now: Option<Sight>) -> ([Sight; VIEWS], usize) {
+    fn sights(&self, state: &State, track: usize, now: Option<Sight>, filter: &Filter) -> ([Sight; VIEWS], usize) {
         let track = &self.tracks[track];
-        let none = now.unwrap_or(Sight::of_now(state, track.views[0].1));
+        let none = now.unwrap_or(Sight::of_now(state, track.views[0].1, filter));
         let (mut sights, mut count) = ([none; VIEWS], usize::from(now.is_some()));
         for (id, view) in &track.views[..track.count] {
             let Some(clone) = find_clone(state, *id) else { continue };
-            let rotation = *clone.rotation.matrix();
-            sights[count] = Sight { view: *view, clone: Some(clone), position: clone.position, rotation };
+            sights[count] = Sight::of_clone(&clone, *view, filter);
             count += 1;
         }
         (sights, count)
@@ -286,18 +306,23 @@ impl Delayed {
         sigma < self.delay.range_sigma * apart.norm()
     }
 
-    /// Residuals and derivatives of all views.
-    fn fill(&mut self, sights: &[Sight], place: &Vector3<f64>) {
+    /// Residuals and derivatives of all views, by errors in these axes.
+    fn fill(&mut self, sights: &[Sight], place: &Vector3<f64>, axes: &Matrix3<f64>) {
         for (k, sight) in sights.iter().enumerate() {
-            let Some((residual, by_place)) = sight.see(place) else { continue };
-            let by_turn = by_place * lienav_lie::hat(&(place - sight.position));
+            let (Some((residual, _)), Some(by_place)) = (sight.see(place), sight.derivative(place)) else {
+                // A view that is left out says nothing.
+                self.rows[2 * k..2 * k + 2].iter_mut().for_each(|row| row.fill(0.0));
+                continue;
+            };
+            let by_turn = by_place * lienav_lie::hat(&(place - sight.at.0)) * axes;
+            let by_place = by_place * axes;
             for a in 0..2 {
                 let row = &mut self.rows[2 * k + a];
                 row.fill(0.0);
                 row[RESIDUAL] = residual[a];
                 for c in 0..3 {
                     row[c] = by_place[(a, c)];
-                    if sight.clone.is_some() {
+                    if sight.rows.is_some() {
                         row[3 + 6 * k + c] = -by_place[(a, c)];
                         row[6 + 6 * k + c] = by_turn[(a, c)];
                     }
@@ -340,9 +365,9 @@ impl Delayed {
         self.ends.push(0);
         for row in &self.rows[rows] {
             for (k, sight) in sights.iter().enumerate() {
-                let Some(clone) = &sight.clone else { continue };
+                let Some(rows) = &sight.rows else { continue };
                 for c in 0..6 {
-                    self.sparse.push((clone.rows[c / 3] + c % 3, row[3 + 6 * k + c]));
+                    self.sparse.push((rows[c / 3] + c % 3, row[3 + 6 * k + c]));
                 }
             }
             self.ends.push(self.sparse.len());
@@ -359,6 +384,11 @@ impl Delayed {
         state.landmarks.push(landmark);
         true
     }
+}
+
+/// The axes of errors that are relative to the body: those of the world, or of the body of now.
+fn axes(state: &State, filter: &Filter) -> Matrix3<f64> {
+    if filter.errors == Errors::Reduced { *state.nav.rotation.matrix() } else { Matrix3::identity() }
 }
 
 /// Whether a view has finite numbers, a noise that sensors have, and a camera that is a pose.

@@ -10,14 +10,15 @@ pub struct Filter {
     pub errors: Errors,
     /// Where transitions and measurements are linearized.
     pub linearization: Linearization,
-    /// How corrections of landmarks are applied; only with [`Errors::Left`].
+    /// How corrections of landmarks that are seen in directions alone are applied; only with [`Errors::Left`]. Others
+    /// are in (x, y, z).
     pub chart: Chart,
     /// Where the charts are centred.
     pub centre: Centre,
     /// Whether an update that is not linear enough is linearized again.
     pub is_iterated: bool,
     /// Whether landmarks that are seen in directions alone are initialized when their range is known from several
-    /// places; otherwise at once, with a wide prior of the range. Only with [`Errors::Left`].
+    /// places; otherwise at once, with a wide prior of the range.
     pub is_delayed: bool,
     /// Probability of the χ² gate that a measurement must pass; 1 lets all pass.
     pub gate: f64,
@@ -38,8 +39,8 @@ pub enum Linearization {
 }
 
 impl Filter {
-    /// Left errors; landmarks in charts of bearing and log range seen from the body of now, initialized from several
-    /// views.
+    /// Left errors; landmarks that are seen in directions alone in charts of bearing and log range from the body of now,
+    /// initialized from several views.
     pub const DEFAULT: Self = Self {
         errors: Errors::Left,
         linearization: Linearization::Current,
@@ -50,21 +51,11 @@ impl Filter {
         gate: 0.999,
     };
     /// The reduced filter of the thesis, in space.
-    pub const REDUCED: Self = Self {
-        errors: Errors::Reduced,
-        chart: Chart::Cartesian,
-        is_iterated: false,
-        is_delayed: false,
-        ..Self::DEFAULT
-    };
+    pub const REDUCED: Self =
+        Self { errors: Errors::Reduced, chart: Chart::Cartesian, is_iterated: false, ..Self::DEFAULT };
     /// The extended Kalman filter on differences.
-    pub const EKF: Self = Self {
-        errors: Errors::Additive,
-        chart: Chart::Cartesian,
-        is_iterated: false,
-        is_delayed: false,
-        ..Self::DEFAULT
-    };
+    pub const EKF: Self =
+        Self { errors: Errors::Additive, chart: Chart::Cartesian, is_iterated: false, ..Self::DEFAULT };
     /// The same with first-estimate Jacobians.
     pub const FE_EKF: Self = Self { linearization: Linearization::FirstEstimate, ..Self::EKF };
     /// The same, constrained to the right observability.

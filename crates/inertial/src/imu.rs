@@ -3,6 +3,9 @@
 use lienav_base::stamp::Stamp;
 use nalgebra::Vector3;
 
+/// Standard gravity, m/s².
+pub const GRAVITY: f64 = 9.806_65;
+
 /// A sample of an inertial sensor in the axes of the body.
 ///
 /// The model is ω_m = ω + b_g + n_g, a_m = Rᵀ(v̇ − g) + b_a + n_a, with g = (0, 0, −9.81) m/s² in a world with z up.

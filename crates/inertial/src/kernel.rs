@@ -74,7 +74,17 @@ impl NullaryFnOnce for SolveLower<'_> {
         for i in 0..m {
             let (known, rest) = w.split_at_mut(i * n);
             let column = &mut rest[..n];
-            for (earlier, factor) in known.chunks_exact(n).zip(&l[i * m..i * m + i]) {
+            let factors = &l[i * m..i * m + i];
+            let mut fours = known.chunks_exact(4 * n);
+            for (four, f) in (&mut fours).zip(factors.chunks_exact(4)) {
+                let [x, y, z, u] = [0, 1, 2, 3].map(|k| &four[k * n..(k + 1) * n]);
+                let rows = x.iter().zip(y).zip(z).zip(u);
+                for (out, (((x, y), z), u)) in column.iter_mut().zip(rows) {
+                    *out -= (x * f[0] + y * f[1]) + (z * f[2] + u * f[3]);
+                }
+            }
+            let rest = factors.chunks_exact(4).remainder();
+            for (earlier, factor) in fours.remainder().chunks_exact(n).zip(rest) {
                 column.iter_mut().zip(earlier).for_each(|(x, y)| *x -= factor * y);
             }
             let scale = 1.0 / l[i * m + i];

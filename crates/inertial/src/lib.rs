@@ -59,7 +59,7 @@
 //!   [`Integrator`](preintegration::integrator::Integrator) takes samples and stamps.
 //! - [`step`] is the filter: `predict` once a frame, `correct` for what was measured in it. [`filter`] has its other
 //!   filters as values: the thesis's reduced filter in space and extended Kalman filters.
-//! - [`measurement`] lists the types of measurements, [`start`] begins at rest, [`delayed`] initializes landmarks that
+//! - [`measurement`] lists the types of measurements, [`start`] begins at rest, [`rest`] finds it, [`delayed`] initializes landmarks that
 //!   are seen in directions alone.
 //! - [`state`] says what the errors are, [`propagate`] and [`update`] what happens to their covariance,
 //!   [`observability`] what can be learned along a run.
@@ -83,6 +83,7 @@ pub mod measurement;
 pub mod observability;
 pub mod preintegration;
 pub mod propagate;
+pub mod rest;
 pub mod start;
 pub mod state;
 pub mod step;

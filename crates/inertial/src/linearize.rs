@@ -4,7 +4,8 @@ use crate::covariance::NAV;
 use crate::filter::{Filter, Linearization};
 use crate::measurement::{At, Linearized, MOST, Measurement};
 use crate::state::State;
-use crate::state::errors::{POSITION, ROTATION};
+use crate::state::errors::{Errors, POSITION, ROTATION};
+use lienav_lie::hat;
 use nalgebra::{SMatrix, SVector, Vector3};
 
 /// A state as measurements see it: at the newest estimate, or where the filter linearizes.
@@ -20,6 +21,10 @@ pub fn linearize(state: &State, measurement: &dyn Measurement, filter: &Filter) 
         let first = measurement.linearize(&at(state, &nav, true))?;
         linearized = Linearized { residual: linearized.residual, ..first };
     }
+    if filter.errors == Errors::Left {
+        // S is the identity.
+        return Some(linearized);
+    }
     linearized.by_nav *= filter.errors.from_left_inverse(&nav);
     if let Some(i) = linearized.landmark {
         // x_i = A e_i + C nav, so that H e_i = H A⁻¹ (x_i − C nav).
@@ -28,7 +33,7 @@ pub fn linearize(state: &State, measurement: &dyn Measurement, filter: &Filter) 
         linearized.by_landmark *= a.transpose();
         linearized.by_nav -= linearized.by_landmark * c;
         if filter.linearization == Linearization::ObservabilityConstrained {
-            constrain(&mut linearized, &state.predicted.position, &state.landmarks[i].first);
+            constrain(&mut linearized, &state.predicted.position, &state.landmarks[i].first, state.gravity);
         }
     }
     Some(linearized)
@@ -37,7 +42,15 @@ pub fn linearize(state: &State, measurement: &dyn Measurement, filter: &Filter) 
 /// The least change of the columns of rotation and position, and that of the landmark with the latter, that shows no
 /// turn about the vertical at the predicted position and the first estimate of the landmark (Hesch et al. 2014, section
 /// 4.2).
-fn constrain(linearized: &mut Linearized, position: &Vector3<f64>, landmark: &Vector3<f64>) {
+///
+/// Without gravity no rotation is seen: H_R = H_p (p̂ − p̂_i)^.
+fn constrain(linearized: &mut Linearized, position: &Vector3<f64>, landmark: &Vector3<f64>, gravity: f64) {
+    if gravity == 0.0 {
+        let by_position = linearized.by_nav.fixed_columns::<3>(POSITION).into_owned();
+        linearized.by_nav.fixed_columns_mut::<3>(ROTATION).copy_from(&(by_position * hat(&(position - landmark))));
+        linearized.by_landmark = -by_position;
+        return;
+    }
     let up = Vector3::z();
     let mut unseen = SVector::<f64, NAV>::zeros();
     unseen.fixed_rows_mut::<3>(ROTATION).copy_from(&up);

@@ -5,6 +5,7 @@ use crate::filter::{Filter, Linearization};
 use crate::measurement::Linearized;
 use crate::state::State;
 use crate::state::errors::{Errors, POSITION, ROTATION, VELOCITY};
+use crate::state::landmark::Kind;
 use nalgebra::{DMatrix, Vector3};
 
 /// The directions that landmarks and an inertial sensor cannot see, as columns in the coordinates of the filter: the
@@ -23,6 +24,10 @@ pub fn unobservable(state: &State, filter: &Filter) -> DMatrix<f64> {
     if filter.errors == Errors::Additive {
         n.view_mut((VELOCITY, 0), (3, 1)).copy_from(&up.cross(&nav.velocity));
         for (i, landmark) in state.landmarks.iter().enumerate() {
+            if matches!(landmark.kind, Kind::CloneRotation(_)) {
+                n.view_mut((state.covariance.row_of(i), 0), (3, 1)).copy_from(&up);
+                continue;
+            }
             let place = if filter.linearization == Linearization::Current { landmark.position } else { landmark.first };
             n.view_mut((state.covariance.row_of(i), 0), (3, 1)).copy_from(&up.cross(&place));
             n.view_mut((state.covariance.row_of(i), 1), (3, 3)).fill_with_identity();

@@ -147,6 +147,9 @@ fn additive(state: &State, interval: &Interval, moved: &Nav, filter: &Filter) ->
 /// (Hesch et al. 2014, section 4.1). The unobservable directions in additive errors are (0, 0, I, 0, 0) and
 /// (g, g × v̂, g × p̂, 0, 0).
 fn constrain(transition: &mut NavMatrix, before: &Nav, after: &Nav, gravity: f64) {
+    if gravity == 0.0 {
+        return constrain_without_gravity(transition, before, after);
+    }
     let g = Vector3::new(0.0, 0.0, -gravity);
     let turn = |nav: &Nav| {
         let mut n = SMatrix::<f64, NAV, 1>::zeros();
@@ -160,6 +163,15 @@ fn constrain(transition: &mut NavMatrix, before: &Nav, after: &Nav, gravity: f64
         let change = missing.fixed_rows::<3>(row) * g.transpose() / g.norm_squared();
         let mut block = transition.fixed_view_mut::<3, 3>(row, ROTATION);
         block += change;
+    }
+}
+
+/// The same without gravity, where all rotations are unobservable: (I, −v̂^, −p̂^, 0, 0).
+fn constrain_without_gravity(transition: &mut NavMatrix, before: &Nav, after: &Nav) {
+    for (row, end) in [(VELOCITY, &after.velocity), (POSITION, &after.position)] {
+        let by = |column| transition.fixed_view::<3, 3>(row, column).into_owned();
+        let block = by(VELOCITY) * hat(&before.velocity) + by(POSITION) * hat(&before.position) - hat(end);
+        put(transition, row, ROTATION, &block);
     }
 }
 

@@ -1,5 +1,6 @@
 //! The step of the filter: `predict` once a frame, `correct` for what was measured in it.
 
+use crate::chart::Chart;
 use crate::chi_square::Bounds;
 use crate::covariance::NAV;
 use crate::delayed::{Delay, Delayed};
@@ -32,7 +33,7 @@ pub struct Step {
     linearized: Vec<Linearized>,
     /// Which measurements these are.
     accepted: Vec<usize>,
-    initial: Vec<Initial>,
+    initial: Vec<(Initial, Chart)>,
 }
 
 /// What a correction did.
@@ -163,13 +164,18 @@ impl Step {
         let waits = self.filter.is_delayed;
         let new = measurements.iter().filter(|one| one.landmark().is_some_and(|id| here.find(id).is_none()));
         let new = new.filter(|one| !waits || one.view().is_none());
-        self.initial.extend(new.filter_map(|one| one.initialize(&here, prior)));
-        for initial in &self.initial {
+        let chart = self.filter.chart;
+        let with_chart = |one: &&dyn Measurement| {
+            let chart = if one.view().is_some() { chart } else { Chart::Cartesian };
+            one.initialize(&here, prior).map(|initial| (initial, chart))
+        };
+        self.initial.extend(new.filter_map(with_chart));
+        for (initial, chart) in &self.initial {
             let is_near = (initial.place - state.nav.position).norm() < FARTHEST_M;
             let covariance = &initial.covariance;
             let is_valid = is_near && covariance.trace() < FARTHEST_M * FARTHEST_M && covariance.cholesky().is_some();
             if is_valid && state.find(initial.id).is_none() {
-                append(state, initial, &self.filter);
+                append(state, initial, *chart, &self.filter);
                 corrected.initialized += 1;
             }
         }
@@ -185,11 +191,11 @@ fn is_valid(one: &Linearized) -> bool {
     one.residual.iter().all(|x| x.is_finite()) && (0..one.dim).all(|a| is_variance(one.noise[(a, a)]))
 }
 
-/// A new landmark, whose e_i is independent of the navigation state.
-pub fn append(state: &mut State, initial: &Initial, filter: &Filter) {
+/// A new landmark, whose e_i is independent of the navigation state, with corrections in this chart.
+pub fn append(state: &mut State, initial: &Initial, chart: Chart, filter: &Filter) {
     let (a, c) = at_unobservable(state, &initial.place, filter);
     state.covariance.append(&c, &(a * initial.covariance * a.transpose()));
-    push(state, initial.id, initial.place, initial.sensor);
+    push(state, initial.id, chart, initial.place, initial.sensor);
 }
 
 /// A landmark of a map: its place in the world, m, is known with this covariance, m², whatever the pose. In left errors
@@ -201,7 +207,7 @@ pub fn append_mapped(state: &mut State, id: u64, place: Vector3<f64>, covariance
     by_nav.fixed_view_mut::<3, 3>(0, POSITION).fill_diagonal(-1.0);
     let by_nav = a * by_nav * filter.errors.from_left_inverse(&state.nav) + c;
     state.covariance.append(&by_nav, &(a * covariance * a.transpose()));
-    push(state, id, place, state.nav.position);
+    push(state, id, Chart::Cartesian, place, state.nav.position);
 }
 
 /// The coordinates of a new landmark's error. Where a filter keeps its unobservable directions at predictions, the
@@ -211,8 +217,8 @@ fn at_unobservable(state: &State, place: &Vector3<f64>, filter: &Filter) -> (Mat
     filter.errors.landmark_from_left(&nav, place)
 }
 
-fn push(state: &mut State, id: u64, place: Vector3<f64>, anchor: Vector3<f64>) {
-    state.landmarks.push(Landmark { id, kind: Kind::Point, position: place, anchor, first: place, rejected: 0 });
+fn push(state: &mut State, id: u64, chart: Chart, place: Vector3<f64>, anchor: Vector3<f64>) {
+    state.landmarks.push(Landmark { id, kind: Kind::Point, chart, position: place, anchor, first: place, rejected: 0 });
 }
 
 /// A landmark whose measurements fail the gate so often in a row does not exist, or is not where the filter has it.

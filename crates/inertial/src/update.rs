@@ -22,6 +22,8 @@ pub struct Workspace {
     /// Rows of H, one after the other, and where each begins.
     h: Vec<(usize, f64)>,
     rows: Vec<usize>,
+    /// Columns of P.
+    panel: Vec<f64>,
     /// W y.
     delta: Vec<f64>,
     /// How the correction transforms the error of each landmark.
@@ -66,6 +68,7 @@ impl Workspace {
         self.y.reserve(numbers);
         self.h.reserve(rows.min(64) * numbers);
         self.rows.reserve(numbers + 1);
+        self.panel.reserve(rows * rows.min(MOST_COLUMNS));
         self.delta.reserve(3 * rows);
         self.blocks.reserve(rows / 3);
         self.mean.landmarks.reserve(rows / 3);
@@ -115,13 +118,23 @@ impl Workspace {
         self.rows.push(self.h.len());
     }
 
-    /// P Hᵀ.
+    /// P Hᵀ. Rows of one measurement have the same columns of P, which are copied once.
     fn multiply(&mut self, state: &State) {
         let n = state.covariance.dim();
         let m = self.rows.len() - 1;
         self.w.resize(m * n, 0.0);
+        let mut known: &[(usize, f64)] = &[];
         for (column, ends) in self.w.chunks_exact_mut(n).zip(self.rows.windows(2)) {
-            state.covariance.times(&self.h[ends[0]..ends[1]], column);
+            let h = &self.h[ends[0]..ends[1]];
+            let is_known = h.len() == known.len() && h.iter().zip(known).all(|(a, b)| a.0 == b.0);
+            if !is_known {
+                state.covariance.copy_columns(h, &mut self.panel);
+                known = h;
+            }
+            column.fill(0.0);
+            for ((_, factor), part) in h.iter().zip(self.panel.chunks_exact(n)) {
+                column.iter_mut().zip(part).for_each(|(x, p)| *x += factor * p);
+            }
         }
     }
 
@@ -332,6 +345,9 @@ impl Workspace {
         kernel::solve_lower(&mut self.w, n, &self.s);
     }
 }
+
+/// A row of H has so many columns: six for each of twelve views.
+const MOST_COLUMNS: usize = 72;
 
 /// An update is linearized so often at most.
 const ITERATIONS: usize = 5;

@@ -27,7 +27,8 @@
 //! # Where to go on
 //!
 //! - [`recording::open`] reads a bag or a data set into a [`recording::Recording`]: the input of a filter in order of
-//!   arrival, and the truth where it is known. [`inertial`] is the same for inertial sensors.
+//!   arrival, and the truth where it is known. [`inertial`] is the same for inertial sensors, [`space`] for motions in
+//!   space among landmarks.
 //! - [`bag`] reads and writes rosbag2 bags (MCAP and SQLite); a damaged bag gives what can be read of it and says
 //!   where it ends. [`to_bag`] writes a recording as a bag. [`datasets`] reads data sets as their authors publish
 //!   them.
@@ -57,6 +58,7 @@ pub mod open;
 mod place;
 pub mod recording;
 pub mod settings_file;
+pub mod space;
 pub mod statements;
 pub mod to_bag;
 pub mod trajectory;

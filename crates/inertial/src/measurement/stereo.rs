@@ -26,6 +26,9 @@ pub struct StereoPixels {
 /// Less disparity than this part of its standard deviation says nothing of the depth.
 const LEAST_DISPARITY: f64 = 3.0;
 
+/// What is farther apart in height, in standard deviations, is not one point.
+const MOST_APART: f64 = 5.0;
+
 impl StereoPixels {
     fn project(&self, x: &Vector3<f64>) -> Option<(Vector4<f64>, Matrix4x3<f64>)> {
         let (left, by_left) = self.camera.project(x)?;
@@ -51,6 +54,12 @@ impl OfPoint<4> for StereoPixels {
     /// By disparity; where that is hardly different from zero, by the left pixel and the prior of the range.
     fn locate(&self, prior: &RangePrior) -> Option<(Vector3<f64>, Matrix3<f64>)> {
         let z = &self.pixels;
+        // Both cameras see a point at one height.
+        let c = &self.covariance;
+        let apart = (c[(1, 1)] + c[(3, 3)] - 2.0 * c[(1, 3)]).max(0.0).sqrt();
+        if (z.y - z.w).abs() > MOST_APART * apart {
+            return None;
+        }
         let disparity = z.x - z.z;
         let c = &self.covariance;
         let sigma = (c[(0, 0)] + c[(2, 2)] - 2.0 * c[(0, 2)]).max(0.0).sqrt();

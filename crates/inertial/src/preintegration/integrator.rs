@@ -2,7 +2,7 @@
 
 use super::samples::{Interpolation, Samples};
 use super::{Preintegrated, Preintegration};
-use crate::imu::{Biases, Imu, ImuNoise, ImuSample};
+use crate::imu::{Biases, GRAVITY, Imu, ImuNoise, ImuSample};
 use lienav_base::stamp::Stamp;
 
 /// Integrates samples up to the stamps of frames, which may lie between samples.
@@ -14,6 +14,8 @@ pub struct Integrator {
     current: Preintegration,
     /// Up to where samples were integrated.
     until: Stamp,
+    /// Where samples were missing since the last call of [`Integrator::take`].
+    outages: Vec<Outage>,
 }
 
 /// A sample or a frame that does not continue what came before.
@@ -34,7 +36,7 @@ impl Integrator {
     /// Without samples, at these biases.
     pub fn new(biases: Biases, noise: ImuNoise, interpolation: Interpolation) -> Self {
         let current = Preintegration::new(biases, noise);
-        Self { samples: Samples::new(interpolation), current, until: Stamp::default() }
+        Self { samples: Samples::new(interpolation), current, until: Stamp::default(), outages: Vec::with_capacity(8) }
     }
 
     /// Takes in a sample, and integrates up to the one before it.
@@ -64,7 +66,10 @@ impl Integrator {
             return Err(OutOfOrder::Frame);
         }
         self.advance(stamp);
-        let taken = self.current.finish();
+        let mut taken = self.current.finish();
+        for outage in self.outages.drain(..) {
+            outage.add_to(&mut taken, stamp);
+        }
         self.current.restart(*self.current.biases());
         Ok(taken)
     }
@@ -78,6 +83,7 @@ impl Integrator {
     /// From now on, these biases are taken off. What was integrated since the last call of [`take`](Self::take) is
     /// dropped; directly after it, that is nothing.
     pub fn set_biases(&mut self, biases: Biases) {
+        self.outages.clear();
         self.current.restart(biases);
     }
 
@@ -89,6 +95,45 @@ impl Integrator {
             let offset = GAUSS * h;
             self.current.add(h, &[self.samples.at(middle - offset), self.samples.at(middle + offset)]);
             self.until = to;
+            let between = self.samples.previous().map_or(0.0, |previous| newest.stamp.since(previous.stamp));
+            if between > LONGEST_INTERVAL_S && self.outages.len() < self.outages.capacity() {
+                self.outages.push(Outage { seconds: h, of_seconds: between, end: to });
+            }
+        }
+    }
+}
+
+/// Between samples farther apart than this, s, the motion is not known to be the straight line between them.
+const LONGEST_INTERVAL_S: f64 = 0.1;
+
+/// What a body in a hand or in the air may do meanwhile, as standard deviations of a constant: rad/s and m/s².
+const UNKNOWN: (f64, f64) = (0.5, 2.0);
+
+/// A part of an interval without samples.
+#[derive(Clone, Copy, Debug)]
+struct Outage {
+    /// Its length, s.
+    seconds: f64,
+    /// Length of the whole interval without samples, s.
+    of_seconds: f64,
+    end: Stamp,
+}
+
+impl Outage {
+    /// Adds what is unknown to an increment that ends at a stamp: with σ_w and σ_a constant over the T seconds without
+    /// samples, a rotation of σ_w T and a velocity of σ_a T at their end; of a part of t seconds, variances as t T, so
+    /// that those of all parts are the whole. Turned about, gravity adds σ_w g t/2 to the acceleration.
+    fn add_to(&self, taken: &mut Preintegrated, stamp: Stamp) {
+        let (t, share) = (self.seconds, (self.seconds * self.of_seconds).sqrt());
+        let turn = UNKNOWN.0 * share;
+        let velocity = UNKNOWN.1.hypot(UNKNOWN.0 * GRAVITY * 0.5 * t) * share;
+        let position = velocity * (0.5 * t + stamp.since(self.end));
+        for axis in 0..3 {
+            taken.covariance[(axis, axis)] += turn * turn;
+            taken.covariance[(3 + axis, 3 + axis)] += velocity * velocity;
+            taken.covariance[(6 + axis, 6 + axis)] += position * position;
+            taken.covariance[(3 + axis, 6 + axis)] += velocity * position;
+            taken.covariance[(6 + axis, 3 + axis)] += velocity * position;
         }
     }
 }

@@ -3,7 +3,7 @@
 //!
 //! Read [`galilei`] (the group and one step), then [`bias`] and [`noise`] (what is carried along), then
 //! [`Preintegration`] here (one step of all of it), [`samples`] (rate and force between samples) and [`integrator`]
-//! (samples in, one increment a frame out).
+//! (samples in, one increment a frame out). [`twist`] is the same of a gyroscope and a velocity, without an accelerometer.
 //!
 //! The error ζ of an increment is taken from the left, Υ_true = Exp(ζ) Υ̂ on SE₂(3). To first order, with n and δb the
 //! noise and the errors of the biases,
@@ -22,6 +22,7 @@ pub mod integrator;
 pub mod noise;
 pub mod samples;
 pub mod step;
+pub mod twist;
 
 use crate::imu::{Biases, Imu, ImuNoise};
 use bias::BiasIntegrals;
@@ -112,6 +113,24 @@ pub struct Preintegrated {
 }
 
 impl Preintegrated {
+    /// Nothing moves, and what is known is less certain by these standard deviations of rotation, rad, velocity, m/s,
+    /// and position, m, by axis.
+    pub fn uncertainty(turn: f64, velocity: f64, position: f64) -> Self {
+        let mut covariance = SMatrix::<f64, 15, 15>::zeros();
+        for axis in 0..3 {
+            covariance[(axis, axis)] = turn * turn;
+            covariance[(3 + axis, 3 + axis)] = velocity * velocity;
+            covariance[(6 + axis, 6 + axis)] = position * position;
+        }
+        Self {
+            increment: Increment::default(),
+            biases: Biases::default(),
+            end_rate: Vector3::zeros(),
+            jacobian: SMatrix::zeros(),
+            covariance,
+        }
+    }
+
     /// The increment at other biases, Exp(J (b − b₀)) Υ, exact to first order in the change.
     #[must_use]
     pub fn at(&self, biases: &Biases) -> Increment {

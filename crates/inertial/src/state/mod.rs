@@ -37,8 +37,7 @@ pub struct State {
     pub gravity: f64,
 }
 
-/// Standard gravity, m/s².
-pub const GRAVITY: f64 = 9.806_65;
+pub use crate::imu::GRAVITY;
 
 impl State {
     /// A navigation state whose errors (δθ, δv, δp, δb_g, δb_a) have this covariance: rotation as a small rotation

@@ -54,9 +54,22 @@ impl State {
         self.calibration.correct(&delta[NAV..first_row]);
         let parts = delta[first_row..].chunks_exact(3).map(|d| Vector3::new(d[0], d[1], d[2]));
         match filter.errors {
-            Errors::Additive => self.landmarks.iter_mut().zip(parts).for_each(|(landmark, d)| landmark.position += d),
+            Errors::Additive => {
+                for (landmark, d) in self.landmarks.iter_mut().zip(parts) {
+                    match &mut landmark.kind {
+                        Kind::CloneRotation(rotation) => *rotation = orthogonal(&(So3::exp(&d) * *rotation)),
+                        _ => landmark.position += d,
+                    }
+                }
+            }
             Errors::Reduced => {
                 for (landmark, d) in self.landmarks.iter_mut().zip(parts) {
+                    if let Kind::CloneRotation(rotation) = &mut landmark.kind {
+                        // What is estimated is RᵀR_c.
+                        let seen = So3::exp(&d) * (before.rotation.inverse() * *rotation);
+                        *rotation = orthogonal(&(self.nav.rotation * seen));
+                        continue;
+                    }
                     let z = before.seen(&landmark.position) + d;
                     landmark.position = self.nav.position + self.nav.rotation * z;
                 }
@@ -70,15 +83,16 @@ impl State {
                         continue;
                     }
                     let (r, derivative) = relative(landmark, &before, &e, filter);
-                    let r = match filter.chart {
-                        Chart::Cartesian => motion.turn * (r - e) + motion.spread(&e),
-                        _ => motion.turn * r,
+                    let (r, block) = if is_on_group(landmark, filter) {
+                        (motion.turn * (r - e) + motion.spread(&e), Matrix3::identity())
+                    } else {
+                        (motion.turn * r, motion.turn.matrix() * derivative)
                     };
                     landmark.position = r + self.nav.position;
                     landmark.anchor = motion.point(&landmark.anchor);
-                    blocks.push(motion.turn.matrix() * derivative);
+                    blocks.push(block);
                 }
-                if filter.chart == Chart::Cartesian {
+                if self.landmarks.iter().all(|landmark| is_on_group(landmark, filter)) {
                     blocks.clear();
                 }
             }
@@ -97,7 +111,16 @@ impl State {
         {
             let true_position = &true_landmark.position;
             if let (Kind::CloneRotation(own), Kind::CloneRotation(other)) = (landmark.kind, true_landmark.kind) {
-                slot.copy_from_slice((motion.turn.inverse() * other * own.inverse()).log().as_slice());
+                let turn = match filter.errors {
+                    Errors::Left => motion.turn.inverse() * other * own.inverse(),
+                    Errors::Additive => other * own.inverse(),
+                    Errors::Reduced => {
+                        let [other, own] =
+                            [(truth, other), (&self.nav, own)].map(|(nav, r)| nav.rotation.inverse() * r);
+                        other * own.inverse()
+                    }
+                };
+                slot.copy_from_slice(turn.log().as_slice());
                 continue;
             }
             let d = match filter.errors {
@@ -106,19 +129,26 @@ impl State {
                 Errors::Left => {
                     let apart = true_position - truth.position;
                     let r = landmark.position - self.nav.position;
-                    if filter.chart == Chart::Cartesian {
+                    if is_on_group(landmark, filter) {
                         So3::dexp_inv(&motion.xi[0], &(apart - motion.turn * r))
                     } else {
                         let centre = centre(landmark, &self.nav, filter);
                         let place = motion.turn.rotate_back(&apart) + self.nav.position;
-                        let chart = if landmark.is_point() { filter.chart } else { Chart::Cartesian };
-                        chart.correction(&(landmark.position - centre), &(place - centre))?
+                        landmark.chart.correction(&(landmark.position - centre), &(place - centre))?
                     }
                 }
             };
             slot.copy_from_slice(d.as_slice());
         }
         Some(delta)
+    }
+}
+
+/// Whether a landmark is moved by the exponential of SE₂₊ₙ(3), which leaves its error what it is.
+fn is_on_group(landmark: &Landmark, filter: &Filter) -> bool {
+    match landmark.kind {
+        Kind::Point => landmark.chart == Chart::Cartesian,
+        Kind::ClonePlace | Kind::CloneRotation(_) => filter.chart == Chart::Cartesian,
     }
 }
 
@@ -133,8 +163,7 @@ fn centre(landmark: &Landmark, nav: &Nav, filter: &Filter) -> Vector3<f64> {
 /// p_i − p after the correction e in the landmark's chart, before the motion of all, and its derivative by e.
 fn relative(landmark: &Landmark, nav: &Nav, e: &Vector3<f64>, filter: &Filter) -> (Vector3<f64>, Matrix3<f64>) {
     let centre = centre(landmark, nav, filter);
-    let chart = if landmark.is_point() { filter.chart } else { Chart::Cartesian };
-    let (z, derivative) = chart.retract(&(landmark.position - centre), e);
+    let (z, derivative) = landmark.chart.retract(&(landmark.position - centre), e);
     (centre + z - nav.position, derivative)
 }
 

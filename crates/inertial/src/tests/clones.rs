@@ -58,14 +58,14 @@ fn clones_come_and_go() {
     let filter = Filter::DEFAULT;
     let mut state = normal.state(3, &filter);
     let before = state.covariance.to_matrix();
-    clone_pose(&mut state, 7);
+    clone_pose(&mut state, 7, &filter);
     let clone = find_clone(&state, 7).unwrap();
     assert_eq!(state.covariance.block::<6, 6>(clone.rows[0], clone.rows[0]).amax(), 0.0);
     assert_eq!(clone.position, state.nav.position);
     remove_clone(&mut state, 7);
     assert_eq!(find_clone(&state, 7), None);
     assert_eq!(state.covariance.to_matrix(), before);
-    clone_pose(&mut state, 8);
+    clone_pose(&mut state, 8, &filter);
     let increment = normal.increment(state.nav.biases);
     propagate(&mut state, &increment, &filter);
     let row = find_clone(&state, 8).unwrap().rows[1];

@@ -1,6 +1,6 @@
 //! Random states.
 
-use crate::clone::{clone_pose, has_clones};
+use crate::clone::clone_pose;
 use crate::covariance::NavMatrix;
 use crate::filter::Filter;
 use crate::imu::{Biases, Imu, ImuNoise};
@@ -64,6 +64,7 @@ impl Normal {
             let position = nav.position + nav.rotation * z;
             let anchor = nav.position + self.vector(0.2);
             state.landmarks.push(Landmark {
+                chart: filter.chart,
                 id: id as u64,
                 kind: Kind::Point,
                 position,
@@ -75,9 +76,9 @@ impl Normal {
             let root = Matrix3::from_fn(|_, _| 0.02 * self.one());
             state.covariance.append(&by_nav, &(root * root.transpose()));
         }
-        if has_clones(filter) && self.has_clone {
+        if self.has_clone {
             let nav = self.nav();
-            clone_pose(&mut state, 100);
+            clone_pose(&mut state, 100, filter);
             for (i, part) in state.landmarks.iter_mut().enumerate().skip(landmarks) {
                 part.position = nav.position;
                 if let Kind::CloneRotation(rotation) = &mut part.kind {

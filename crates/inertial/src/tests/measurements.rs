@@ -201,7 +201,7 @@ fn a_landmark_is_where_its_first_measurement_saw_it() {
             continue;
         };
         let mut with = state.clone();
-        crate::step::append(&mut with, &initial, &filter);
+        crate::step::append(&mut with, &initial, crate::chart::Chart::Cartesian, &filter);
         let again = linearize(&with, measurement.as_ref(), &filter).unwrap();
         // A pixel row of the right camera differs by what was measured.
         assert!(again.residual.norm() < if kind == "stereo" { 1.0 } else { 1e-9 }, "{kind} {}", again.residual);

@@ -18,7 +18,7 @@ mod format;
 mod g2o;
 mod mrclam;
 mod plaza;
-mod text;
+pub(crate) mod text;
 mod victoria;
 mod woods;
 

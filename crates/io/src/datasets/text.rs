@@ -95,6 +95,58 @@ impl Table {
     }
 }
 
+impl Table {
+    /// The columns that the first line names; empty where the file is.
+    fn head(&self) -> (u64, Vec<&str>) {
+        let lines =
+            (1..).zip(self.text.lines()).map(|(line, text)| (line, text.split(['#', '%']).next().unwrap_or("")));
+        let first = lines.map(|(line, text)| (line, text.trim_matches([' ', '\t', '\r', '\u{feff}'])));
+        let (line, text) = first.into_iter().find(|(_, text)| !text.is_empty()).unwrap_or((1, ""));
+        (line, if text.is_empty() { Vec::new() } else { text.split(',').map(str::trim).collect() })
+    }
+
+    /// Whether the first line names all of these columns.
+    pub fn has(&self, names: &[&str]) -> bool {
+        let (_, head) = self.head();
+        names.iter().all(|name| head.contains(name))
+    }
+
+    /// The rows of a table with commas whose first line names its columns, in any order and with others among them:
+    /// each row has the cells of `names`.
+    ///
+    /// # Errors
+    /// A column is missing; from the rows: too few cells.
+    pub fn columns<'a>(
+        &'a self,
+        names: &'static [&'static str],
+    ) -> Result<impl Iterator<Item = Result<Row<'a>, OpenError>> + use<'a>, OpenError> {
+        let (first, head) = self.head();
+        let mut places = Vec::new();
+        for name in names {
+            let Some(place) = head.iter().position(|column| column == name) else {
+                let found = head.join(",").chars().take(200).collect::<String>();
+                let problem = format!("there is no column {name}; the columns are '{found}'");
+                return Err(OpenError::Text { path: self.path.clone(), line: first, problem });
+            };
+            places.push(place);
+        }
+        Ok((1..).zip(self.text.lines()).filter_map(move |(line, text)| {
+            let text = text.split(['#', '%']).next().unwrap_or_default().trim();
+            if line <= first || text.is_empty() {
+                return None;
+            }
+            let all: Vec<&str> = text.split(',').map(str::trim).collect();
+            let cells: Vec<&str> = places.iter().filter_map(|place| all.get(*place).copied()).collect();
+            let row = Row { path: &self.path, line, cells, names };
+            if row.cells.len() == names.len() {
+                return Some(Ok(row));
+            }
+            let problem = format!("{} columns; the head of the table has {}", all.len(), head.len());
+            Some(Err(row.error(problem)))
+        }))
+    }
+}
+
 impl<'a> Row<'a> {
     /// The same row with these columns.
     ///
@@ -117,6 +169,14 @@ impl Row<'_> {
     pub fn number(&self, column: usize) -> Result<f64, OpenError> {
         let value: Option<f64> = self.cells[column].parse().ok();
         value.filter(|value| value.is_finite()).ok_or_else(|| self.bad_cell(column, "a finite number"))
+    }
+
+    /// A number, which need not be finite.
+    ///
+    /// # Errors
+    /// The cell holds something else.
+    pub fn any_number(&self, column: usize) -> Result<f64, OpenError> {
+        self.cells[column].parse().map_err(|_| self.bad_cell(column, "a number"))
     }
 
     /// A number in a closed interval, which `expected` describes.

@@ -48,7 +48,8 @@ pub enum OpenError {
     /// Not a source at all.
     #[error(
         "'{given}' is not a source: {problem}; give a bag (folder, .mcap or .db3), woods:FOLDER, mrclam:FOLDER:ROBOT, \
-         victoria:FOLDER, plaza:FOLDER or g2o:FILE[:TRUTH]"
+         victoria:FOLDER, plaza:FOLDER or g2o:FILE[:TRUTH]; for evaluate and info also euroc-tracks:FOLDER, \
+         starloc:FOLDER or starry:FOLDER"
     )]
     Source {
         /// What was given.

@@ -1,0 +1,19 @@
+//! Motions in space: runs of the filters with an inertial sensor over recordings, judged against the truth.
+//!
+//! Read [`settings`] (what is taken for the noise of a recording), [`truth`] (levelled and interpolated), [`run`] (a
+//! filter over a recording; [`session`] takes in single frames, [`start`] begins), [`errors`] (against the truth),
+//! [`report`] (the numbers), [`folder`] (all of it as files, with [`figures`] and a [`page`]).
+
+pub mod errors;
+pub mod figures;
+pub mod folder;
+pub mod page;
+pub mod report;
+pub mod run;
+pub mod session;
+pub mod settings;
+pub mod start;
+pub mod truth;
+
+#[cfg(test)]
+mod tests;

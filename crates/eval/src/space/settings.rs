@@ -1,0 +1,119 @@
+//! What is taken for the noise of a recording, by its layout.
+
+use lienav_inertial::imu::ImuNoise;
+use lienav_io::space::data::{Image, Layout, SpaceRecording};
+use nalgebra::{Matrix4, Vector4};
+
+/// Noise and start of a recording.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// Of the inertial sensor.
+    pub imu: ImuNoise,
+    /// Gravity, m/s².
+    pub gravity: f64,
+    /// Of the pixels.
+    pub pixels: PixelNoise,
+    /// Standard deviation of true landmarks as a map, m.
+    pub map_sigma: f64,
+    /// Standard deviations of the truth by axis, m and rad, as its source states them.
+    pub truth_sigma: (f64, f64),
+    /// Standard deviations at a start from the truth, by axis: rotation, rad; velocity, m/s; position, m; biases, rad/s
+    /// and m/s².
+    pub start_sigma: [f64; 5],
+    /// By how much a state that is lost is uncertain, by axis: rotation, rad; velocity, m/s; position, m.
+    pub lost_sigma: [f64; 3],
+    /// Whether a start at rest is looked for; otherwise the run starts with the truth.
+    pub starts_at_rest: bool,
+    /// Whether a landmark that a frame does not see is removed, as a track that has ended does not come back.
+    pub tracks_end: bool,
+    /// Estimates between frames so often, Hz; zero for none.
+    pub grid_hz: f64,
+}
+
+/// Noise of pixels in the left and the right image: what both have alone, and what they have in common, px.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PixelNoise {
+    /// Standard deviation of each of (u, v) in one image alone.
+    pub own: [f64; 2],
+    /// Standard deviation of what both images have in common in (u, v).
+    pub common: [f64; 2],
+}
+
+impl PixelNoise {
+    /// Covariance of (u_l, v_l, u_r, v_r), px².
+    pub fn covariance(&self) -> Matrix4<f64> {
+        let [u, v] = [0, 1].map(|k| self.own[k].powi(2) + self.common[k].powi(2));
+        let mut covariance = Matrix4::from_diagonal(&Vector4::new(u, v, u, v));
+        for (k, (i, j)) in [(0, 2), (1, 3)].into_iter().enumerate() {
+            covariance[(i, j)] = self.common[k].powi(2);
+            covariance[(j, i)] = covariance[(i, j)];
+        }
+        covariance
+    }
+}
+
+impl Settings {
+    /// Those of a recording.
+    pub fn of(recording: &SpaceRecording) -> Self {
+        match recording.layout {
+            // Densities by windows of 0.25 to 1 s against the truth; the data sheet has a sixth of it.
+            Layout::EurocTracks => Self {
+                imu: ImuNoise { gyro: 1e-3, accelerometer: 1.2e-2, gyro_walk: 2e-5, accelerometer_walk: 1e-3 },
+                gravity: 9.807,
+                pixels: PixelNoise { own: [2.0; 2], common: [0.0; 2] },
+                map_sigma: 0.02,
+                // 0.4° in all.
+                truth_sigma: (0.005, 0.4_f64.to_radians() / 3_f64.sqrt()),
+                start_sigma: [0.23_f64.to_radians(), 0.05, 0.005, 0.1, 0.1],
+                lost_sigma: [0.05, 0.5, 0.3],
+                starts_at_rest: true,
+                tracks_end: true,
+                grid_hz: 0.0,
+            },
+            Layout::Starloc => Self {
+                imu: ImuNoise { gyro: 2e-3, accelerometer: 2e-2, gyro_walk: 1e-5, accelerometer_walk: 1e-4 },
+                gravity: 9.81,
+                pixels: PixelNoise { own: [0.7; 2], common: [4.0; 2] },
+                // Pixels of the true map are off by 4 px at 1077 px and some metres.
+                map_sigma: 0.05,
+                truth_sigma: (0.002, 0.15_f64.to_radians()),
+                start_sigma: [0.005, 0.05, 0.003, 0.003, 0.1],
+                lost_sigma: [0.05, 0.5, 0.3],
+                starts_at_rest: false,
+                tracks_end: false,
+                grid_hz: 5.0,
+            },
+            Layout::Starry => Self {
+                imu: ImuNoise::default(),
+                gravity: 0.0,
+                pixels: stereo_noise(recording),
+                map_sigma: 0.02,
+                truth_sigma: (0.002, 0.15_f64.to_radians()),
+                start_sigma: [0.15_f64.to_radians(), 0.0, 0.002, 0.0, 0.0],
+                lost_sigma: [0.05, 0.0, 0.1],
+                starts_at_rest: false,
+                tracks_end: false,
+                grid_hz: 0.0,
+            },
+        }
+    }
+}
+
+/// The stated variances of pixels, divided into what the images have alone and in common. In a rectified pair v_l − v_r
+/// is zero but for the noise that they have alone; in u it is taken to be the same, but no more than is stated.
+fn stereo_noise(recording: &SpaceRecording) -> PixelNoise {
+    /// Of a recording that states nothing, px².
+    const USUAL: f64 = 4.0;
+    /// Standard deviation of rounded pixels, px.
+    const LEAST: f64 = 0.29;
+    /// Farther apart are not two views of one point, px.
+    const FARTHEST: f64 = 100.0;
+    let stated = recording.stated.pixels.unwrap_or(Vector4::repeat(USUAL));
+    let seen = recording.frames.iter().flat_map(|frame| &frame.seen);
+    let apart = seen.filter_map(|seen| if let Image::Stereo(z) = seen.at { Some(z.y - z.w) } else { None });
+    let square = crate::mean::mean(apart.filter(|d| d.abs() < FARTHEST).map(|d| 0.5 * d * d)).unwrap_or(0.0);
+    let both = [0.5 * (stated.x + stated.z), 0.5 * (stated.y + stated.w)];
+    let own = both.map(|variance| square.max(LEAST * LEAST).min(variance).sqrt());
+    let common = [0, 1].map(|k| (both[k] - own[k] * own[k]).max(0.0).sqrt());
+    PixelNoise { own, common }
+}
