@@ -70,10 +70,8 @@ impl Slam {
 
     /// Weighs what the last scan says of the loop on trial, or begins a trial of the loop that it has closed.
     fn follow_loop(&mut self, step: Option<&Step>) {
-        if let Some(closed) = &mut self.history.undo_loop.closed {
-            if let Some(step) = step {
-                self.estimator.judge(&mut closed.trial, (step.nis, step.dof));
-            }
+        if let (Some(closed), Some(step)) = (&mut self.history.undo_loop.closed, step) {
+            self.estimator.judge(&mut closed.trial, (step.nis, step.dof));
         }
         if let Some(ClosedLoop { before, pairs, trial }) = self.estimator.closed_loop()
             && let Some(time) = self.at.time
