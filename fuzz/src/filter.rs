@@ -39,7 +39,7 @@ fn config(bytes: &mut Bytes<'_>) -> Config {
     let mut config = Config { filter: names[usize::from(bytes.byte()) % names.len()].to_owned(), ..Config::default() };
     let choices = bytes.byte();
     config.map.max_features = if choices & 1 == 0 { 5 } else { 200 };
-    let associations = ["auto", "ids", "joint", "nearest", "unique"];
+    let associations = ["auto", "ids"];
     let rule = associations[usize::from(choices >> 2) % associations.len()];
     config.association = serde_json::from_value(rule.into()).unwrap();
     config.timing.reorder_window_s = if choices & 2 == 0 { config.timing.reorder_window_s } else { 0.0 };

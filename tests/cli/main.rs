@@ -63,7 +63,7 @@ const KEYS: [&str; 10] = [
 
 #[test]
 fn a_wrong_call_exits_with_2_and_names_what_is_wrong_and_where_to_look() {
-    let calls: [(&[&str], &str); 34] = [
+    let calls: [(&[&str], &str); 35] = [
         (&[], "subcommand"),
         (&["evalute"], "'evaluate'"),
         (&["evaluate"], "<SOURCE>"),
@@ -101,6 +101,7 @@ fn a_wrong_call_exits_with_2_and_names_what_is_wrong_and_where_to_look() {
         (&["monte-carlo", "esde", "--filters", "kalman"], "kalman"),
         (&["monte-carlo", "esde", "--filters", "ekf,ekf"], "twice"),
         (&["monte-carlo", "esde", "--set", "sensor.first_s=500"], "sensor.first_s"),
+        (&["monte-carlo", "esde", "--filter-set", "choices.without=slip"], "gaussian_sum"),
     ];
     for (words, part) in calls {
         let line = complaint(words, 2);
