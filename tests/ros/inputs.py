@@ -293,8 +293,9 @@ def sensors():
     assert int(values['features.used']) == 2 * clouds and int(values['radar.used']) == clouds, values
 
 
-def starved():
-    """A second sensor of the same landmarks, with the same stamps, whose place is wrong by half a turn: it is named."""
+def with_a_second_one():
+    """What a node says of a second sensor of the same landmarks, with the same stamps, whose place is wrong by half a
+    turn."""
     lidar, rear, _ = front_and_rear()
     whole = lidar.seen
     turned_round = Lidar((-0.5, 0.1, 0.0), about('z', math.pi), 'radar')
@@ -311,7 +312,19 @@ def starved():
     lidar.drive(50)
     lidar.seen = seen
     lidar.drive(100)
-    level, sentence, values, _ = counted(lidar)
+    return counted(lidar)[:3]
+
+
+def noisier():
+    """Where noise is learned, its errors are, and it is named."""
+    level, sentence, values = with_a_second_one()
+    assert 'measurements of radar in the last' in sentence and 'times as stated, and those of features' in sentence, values
+    assert level == WARN, sentence
+
+
+def starved():
+    """Where noise is as stated, its measurements are left out, and it is named."""
+    level, sentence, values = with_a_second_one()
     assert 'measurements of radar in the last' in sentence and 'those of features are used' in sentence, sentence
     assert level == WARN and int(values['radar.recent.used']) == 0 and int(values['radar.recent.gated']) >= 90, values
     assert int(values['features.recent.gated']) == 0, values
@@ -514,7 +527,7 @@ def odometry():
     assert values['odom.source'] == 'odom' and int(values['odom.switches']) == 3, (sentence, values)
 
 
-PARTS = (place, tilted, sensors, starved, late, tags, silent, survey, found, poses, detections, images, odometry)
+PARTS = (place, tilted, sensors, starved, noisier, late, tags, silent, survey, found, poses, detections, images, odometry)
 
 if __name__ == '__main__':
     rclpy.init()

@@ -43,7 +43,14 @@ fn clouds_of_two_sensors_with_one_stamp_both_count() {
 #[test]
 fn a_sensor_that_starves_beside_a_good_one_is_named() {
     let named = ["-p", "sensors:=[radar]", "-p", "radar.topic:=radar", "-p", "radar.kind:=range_bearing"];
-    run("starved", &[&named[..], &["-p", "radar.x_m:=-0.5", "-p", "radar.y_m:=0.1"]].concat());
+    let placed = ["-p", "radar.x_m:=-0.5", "-p", "radar.y_m:=0.1"];
+    run("starved", &[&named[..], &placed, &["-p", "learning.enabled:=false"]].concat());
+}
+
+#[test]
+fn a_sensor_whose_errors_are_learned_to_be_large_beside_a_good_one_is_named() {
+    let named = ["-p", "sensors:=[radar]", "-p", "radar.topic:=radar", "-p", "radar.kind:=range_bearing"];
+    run("noisier", &[&named[..], &["-p", "radar.x_m:=-0.5", "-p", "radar.y_m:=0.1"]].concat());
 }
 
 #[test]

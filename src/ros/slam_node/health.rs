@@ -6,11 +6,12 @@
 //! | silent | no message of a named sensor or a receiver has come yet, or none of a source that has spoken, for [`WINDOW`] reports, while another is used |
 //! | refused | messages of a source came since the last report and none was taken, while those of another were, or the source is a receiver |
 //! | starved | of at least [`LEAST_MEASUREMENTS`] measurements in the last [`WINDOW`] reports, less than [`LEAST_PART`] was within the gates, while those of another source are used |
+//! | noisier | its errors are learned to be [`NOISIER`] times what is stated, and those of another source are not |
 
 use super::topic::Topic;
 use crate::ros::diagnostics::{Findings, Values};
 use lienav_base::stamp::Stamp;
-use lienav_slam::{MeasurementKind, Role, Step, TracedStep};
+use lienav_slam::{LearnedNoise, MeasurementKind, Role, Step, TracedStep};
 use std::collections::{BTreeMap, VecDeque};
 
 /// So many reports, one a second, are looked back on: a receiver of 1 Hz has enough measurements in them.
@@ -19,6 +20,9 @@ const WINDOW: usize = 30;
 const LEAST_MEASUREMENTS: u64 = 8;
 /// A source of whose measurements less than this part is used is starved, as `lienav evaluate` has it.
 const LEAST_PART: f64 = 0.05;
+/// A source whose errors are as many times what is stated is in another place than stated, or of other landmarks: stated
+/// noise that is wrong by 4 is usual.
+const NOISIER: f64 = 8.0;
 /// Clouds whose step is still to come; the filter lets fewer wait.
 const WAITING: usize = 256;
 
@@ -53,7 +57,7 @@ impl Fate {
 }
 
 /// A source, as a report has it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Source {
     /// Its topic.
     pub name: String,
@@ -67,6 +71,8 @@ pub struct Source {
     pub reports: usize,
     /// Whether a message has ever come.
     pub has_spoken: bool,
+    /// By which factor its errors are learned to be larger than stated; 1 where nothing is learned.
+    pub noise: f64,
 }
 
 /// Counts of each source since the start.
@@ -75,6 +81,8 @@ pub struct Health {
     /// By the place of the topic among all.
     fates: BTreeMap<usize, (Topic, Fate)>,
     waiting: VecDeque<(Stamp, MeasurementKind, Topic)>,
+    /// The kind of what each has measured, by the same place.
+    kinds: BTreeMap<usize, MeasurementKind>,
     /// The same counts at the last reports, the oldest first.
     reports: VecDeque<BTreeMap<usize, (Topic, Fate)>>,
 }
@@ -99,6 +107,7 @@ impl Health {
     /// The filter has taken the measurements of a message, which are processed at `stamp`.
     pub fn taken(&mut self, topic: Topic, stamp: Stamp, kind: MeasurementKind) {
         self.of(topic).taken += 1;
+        self.kinds.insert(topic.index(), kind);
         if self.waiting.len() >= WAITING {
             self.waiting.pop_front();
         }
@@ -131,8 +140,15 @@ impl Health {
         }
     }
 
-    /// What became of each source since the last reports. `name` is that of its topic.
-    pub fn report(&mut self, name: impl Fn(Topic) -> String) -> Vec<Source> {
+    /// What became of each source since the last reports, with what was learned of the noise. `name` is that of its
+    /// topic.
+    pub fn report(&mut self, name: impl Fn(Topic) -> String, learned: Option<&LearnedNoise>) -> Vec<Source> {
+        let kinds = &self.kinds;
+        let noise = |topic: &usize| {
+            let kind = kinds.get(topic).map(|kind| place(*kind));
+            let of_kind = learned.and_then(|noise| noise.sensors.iter().find(|one| Some(one.sensor) == kind));
+            of_kind.map_or(1.0, |learned| learned.std.into_iter().fold(1.0, f64::max))
+        };
         let at = |counts: Option<&BTreeMap<usize, (Topic, Fate)>>, place: usize| {
             counts.and_then(|counts| counts.get(&place)).map_or_else(Fate::default, |(_, fate)| *fate)
         };
@@ -143,6 +159,7 @@ impl Health {
             recent: fate.since(at(self.reports.front(), place)),
             reports: self.reports.len().max(1),
             has_spoken: fate.messages > 0,
+            noise: noise(&place),
         };
         let sources = self.fates.iter().map(source).collect();
         self.reports.push_back(self.fates.clone());
@@ -184,7 +201,8 @@ pub fn judge(findings: &mut Findings, sources: &[Source]) {
                 false => format!("no message has come on {name} yet: remap it, or look whether its driver runs"),
             });
         }
-        if recent.is_starved() {
+        let is_noisier = source.noise >= NOISIER && good.noise < NOISIER && recent.used > 0;
+        if recent.is_starved() || is_noisier {
             let Fate { used, gated, .. } = recent;
             let remedy = if source.is_receiver {
                 "is the frame of the map that of the world? If not, set calibration.world.frame: estimated; look at \
@@ -193,12 +211,16 @@ pub fn judge(findings: &mut Findings, sources: &[Source]) {
                 "look at where this sensor sits (its x_m, y_m, yaw_rad, or /tf_static), at its noise, and at its \
                  identities"
             };
-            findings.warn(format!(
-                "{gated} of {} measurements of {name} in the last {reports} s were outside their gates, and those of \
-                 {} are used: {remedy}",
-                used + gated,
-                good.name
-            ));
+            let what = if is_noisier {
+                format!(
+                    "errors of measurements of {name} in the last {reports} s are {:.0} times as stated",
+                    source.noise
+                )
+            } else {
+                let all = used + gated;
+                format!("{gated} of {all} measurements of {name} in the last {reports} s were outside their gates")
+            };
+            findings.warn(format!("{what}, and those of {} are used: {remedy}", good.name));
         }
     }
 }
@@ -225,6 +247,7 @@ mod tests {
             recent: fate(latest, recent),
             reports: 30,
             has_spoken: latest[0] > 0,
+            noise: 1.0,
         }
     }
 
@@ -245,6 +268,14 @@ mod tests {
         assert!(sentence.contains("8 of 8") && sentence.contains("calibration.world.frame: estimated"), "{sentence}");
         let (_, sentence) = said(&[good.clone(), source("rear/features", [7, 0], [0, 0])]);
         assert_eq!(sentence, "none of 7 messages of rear/features could be used");
+        let noisy = Source { noise: 40.0, ..source("rear/features", [10, 10], [80, 15]) };
+        let (level, sentence) = said(&[good.clone(), noisy.clone()]);
+        assert_eq!(level, Level::Warn);
+        assert!(
+            sentence.contains("rear/features in the last 30 s are 40 times as stated, and those of features"),
+            "{sentence}"
+        );
+        assert_eq!(said(&[Source { noise: 40.0, ..good.clone() }, noisy]).0, Level::Ok, "all of them");
         let silent = source("rear/features", [0, 0], [0, 0]);
         let (_, sentence) = said(&[good.clone(), silent.clone()]);
         assert_eq!(sentence, "no message has come on rear/features yet: remap it, or look whether its driver runs");
@@ -271,9 +302,9 @@ mod tests {
         for _ in 0..40 {
             health.came(topic);
             health.of(topic).gated += 2;
-            health.report(|_| "rear".into());
+            health.report(|_| "rear".into(), None);
         }
-        let sources = health.report(|_| "rear".into());
+        let sources = health.report(|_| "rear".into(), None);
         assert_eq!((sources[0].latest, sources[0].recent.gated, sources[0].reports), (Fate::default(), 58, WINDOW));
     }
 }

@@ -475,7 +475,8 @@ impl Worker {
             let (name, limit) = (self.diagnostics.node(), self.settings.max_latency_s);
             let filter = (&self.slam, self.parts.as_ref(), self.predicted());
             self.tally.tf_conflict = self.tree.conflict(&self.settings, now);
-            self.tally.sources = self.health.report(|topic| self.inputs.name(topic).to_owned());
+            let learned = self.slam.learned_noise();
+            self.tally.sources = self.health.report(|topic| self.inputs.name(topic).to_owned(), learned.as_ref());
             self.tally.contradictions = self.statements.contradictions(&self.log);
             let status = self.tally.status(name, now, filter, &self.inputs, &queue.load(), limit);
             let quality = self.lifecycle.is_active().then(|| self.say_quality(queue, true)).flatten();
