@@ -312,19 +312,19 @@ def with_a_second_one():
     lidar.drive(50)
     lidar.seen = seen
     lidar.drive(100)
-    return counted(lidar)[:3]
+    return lidar, *counted(lidar)[:3]
 
 
 def noisier():
     """Where noise is learned, its errors are, and it is named."""
-    level, sentence, values = with_a_second_one()
+    _, level, sentence, values = with_a_second_one()
     assert 'measurements of radar in the last' in sentence and 'times as stated, and those of features' in sentence, values
     assert level == WARN, sentence
 
 
 def starved():
     """Where noise is as stated, its measurements are left out, and it is named."""
-    level, sentence, values = with_a_second_one()
+    lidar, level, sentence, values = with_a_second_one()
     assert 'measurements of radar in the last' in sentence and 'those of features are used' in sentence, sentence
     assert level == WARN and int(values['radar.recent.used']) == 0 and int(values['radar.recent.gated']) >= 90, values
     assert int(values['features.recent.gated']) == 0, values
