@@ -27,6 +27,8 @@ use undo_loop::UndoLoop;
 
 /// The most messages of odometry and inertial samples that are kept after their use.
 pub const MAX_MESSAGES: usize = 4096;
+/// A scan with more measurements says nothing of noise and motions: in a map this small, most are of no landmark.
+pub const MAX_MEASUREMENTS_OF_A_SCAN: usize = 256;
 /// The most landmarks with which scans are processed again, where that happens often.
 pub const MAX_LANDMARKS: usize = 64;
 /// And where it happens once in a while, for loops.

@@ -1,6 +1,6 @@
 //! What is kept to go back to, before each scan, and given up again.
 
-use crate::history::{MAX_MESSAGES, Purpose};
+use crate::history::{MAX_MEASUREMENTS_OF_A_SCAN, MAX_MESSAGES, Purpose};
 use crate::inbox::QueuedScan;
 use crate::output::Processed;
 use crate::slam::Slam;
@@ -10,8 +10,13 @@ impl Slam {
     pub(super) fn keep(&mut self, scan: &QueuedScan) {
         if let Some(time) = self.at.time.filter(|time| *time <= scan.stamp) {
             self.keep_for_late_scans(time);
-            self.keep_for_refilter(time);
-            self.keep_for_odometry_faults(time);
+            if scan.measurements.len() > MAX_MEASUREMENTS_OF_A_SCAN {
+                self.end_refilter();
+                self.end_odometry_faults();
+            } else {
+                self.keep_for_refilter(time);
+                self.keep_for_odometry_faults(time);
+            }
             if self.history.oldest().is_some() {
                 let copy = self.intake.inbox.copy(scan);
                 self.history.log.push(copy);
