@@ -147,7 +147,7 @@ impl ChoicesConfig {
     /// What is left out.
     ///
     /// # Errors
-    /// A word that is none of [`Mechanism::WORDS`], as a sentence.
+    /// An unknown word, with [`Mechanism::WORDS`].
     pub fn without(&self) -> Result<Without, ConfigError> {
         let words = self.without.split(',').map(str::trim).filter(|word| !word.is_empty());
         words.map(mechanism).try_fold(Without::default(), |all, one| Ok(all.and(one?)))

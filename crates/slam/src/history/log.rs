@@ -48,7 +48,7 @@ impl ScanLog {
         self.scans.back_mut()
     }
 
-    /// The scan that has come last, and those from a number on.
+    /// The scan that has come last, to read.
     pub fn last(&self) -> Option<&QueuedScan> {
         self.scans.back()
     }
@@ -58,7 +58,7 @@ impl ScanLog {
         self.scans.iter().skip(from.saturating_sub(self.first) as usize)
     }
 
-    /// Takes the scans from this number on out, to process them again and add them again; merges since are none.
+    /// Removes the scans from this number on, to process them again and add them again, and forgets their merges.
     pub fn take(&mut self, from: u64) -> VecDeque<QueuedScan> {
         self.merged.retain(|(count, _)| *count <= from);
         let taken = self.scans.split_off((from.saturating_sub(self.first) as usize).min(self.scans.len()));
@@ -66,8 +66,11 @@ impl ScanLog {
         taken
     }
 
-    /// These landmarks were merged with the last scan.
+    /// These landmarks were merged with the last scan. Where no scan is kept, no merge is.
     pub fn note_merges(&mut self, merged: &[(u32, u32)]) {
+        if self.scans.is_empty() {
+            return;
+        }
         let count = self.next();
         self.merged.extend(merged.iter().map(|pair| (count, *pair)));
     }

@@ -38,7 +38,7 @@ impl Slam {
         self.history.refilter.count
     }
 
-    /// Keeps a checkpoint where there is none, before the state moves from `time`.
+    /// Keeps a checkpoint if refilter has not got one, before the state moves from `time`.
     pub(super) fn keep_for_refilter(&mut self, time: Stamp) {
         if self.history.refilter.checkpoint.is_none() && self.is_refiltering() && self.is_quick() {
             self.intake.inbox.keep_past(true);

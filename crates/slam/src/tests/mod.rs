@@ -76,7 +76,7 @@ const VELOCITY_STD: f64 = 0.05;
 const YAW_RATE_STD: f64 = 0.02;
 const POSITION_STD: f64 = 0.05;
 
-/// The settings of a robot whose noise is what is stated: tests of what a filter makes of it.
+/// The settings of a robot whose stated noise is right: the filter learns nothing of it.
 fn with_stated_noise() -> Config {
     let learning = LearningConfig { enabled: false, ..LearningConfig::default() };
     Config { learning, ..Config::default() }
