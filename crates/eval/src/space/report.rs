@@ -133,7 +133,7 @@ pub fn to_text(reports: &[Report]) -> String {
     text
 }
 
-/// The first column of the table; [`column`] fills the others in this order.
+/// The first column of the table; [`column()`] fills the others in this order.
 pub const ROWS: [&str; 16] = [
     "",
     "steps",

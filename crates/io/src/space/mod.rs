@@ -1,8 +1,8 @@
 //! Recordings of motions in space among landmarks, with the truth to compare with: plain data, in SI units.
 //!
-//! [`data`] is what a recording holds, [`open`] reads one. Each layout has a file: [`euroc_tracks`] (an inertial sensor
-//! and tracks of points in one camera), [`starloc`] (an inertial sensor and tags in a pair of cameras), [`starry`] (rate,
-//! body velocity and points in a pair of cameras). [`files`] has what they share.
+//! [`data`] is what a recording holds, [`open`] reads one. Each layout has a file: `euroc_tracks` (an inertial sensor
+//! and tracks of points in one camera), `starloc` (an inertial sensor and tags in a pair of cameras), `starry` (rate,
+//! body velocity and points in a pair of cameras). `files` has what they share.
 
 pub mod data;
 mod euroc_tracks;

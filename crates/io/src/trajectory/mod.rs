@@ -2,9 +2,9 @@
 //!
 //! - [`data`]: poses in SE(3) with stamps and 6×6 covariances, and a pose between two of them;
 //! - [`convention`]: what the numbers of a covariance mean: order, axes and side of the error;
-//! - [`blocks`], [`columns`] and [`text`]: TUM, KITTI, EuRoC, OpenVINS and CSV files;
-//! - [`bag`] and [`chain`]: topics and transforms of a bag;
-//! - [`source`]: which of these a word on the command line means.
+//! - `blocks`, `columns` and `text`: TUM, KITTI, EuRoC, OpenVINS and CSV files;
+//! - `bag` and `chain`: topics and transforms of a bag;
+//! - `source`: which of these a word on the command line means.
 
 mod bag;
 mod blocks;
