@@ -50,7 +50,8 @@ fn a_sensor_that_starves_beside_a_good_one_is_named() {
 #[test]
 fn a_sensor_whose_errors_are_learned_to_be_large_beside_a_good_one_is_named() {
     let named = ["-p", "sensors:=[radar]", "-p", "radar.topic:=radar", "-p", "radar.kind:=range_bearing"];
-    run("noisier", &[&named[..], &["-p", "radar.x_m:=-0.5", "-p", "radar.y_m:=0.1"]].concat());
+    let placed = ["-p", "radar.x_m:=-0.5", "-p", "radar.y_m:=0.1"];
+    run("noisier", &[&named[..], &placed, &["-p", "learning.enabled:=true"]].concat());
 }
 
 #[test]
