@@ -90,6 +90,17 @@ def fast_flood(robot, long):
     return f'{sent} clouds of 2000 points'
 
 
+def learning(robot):
+    """Noise is learned, as config/robot.yaml has it."""
+    robot.slam_parameters['learning.enabled'] = 'true'
+
+
+@fault(words='overload|too_many_points', counts={'too_many_points': 1}, prepare=learning)
+def flood_while_learning(robot, long):
+    """The same while noise is learned: what is left of a scan that was cut teaches nothing."""
+    return fast_flood(robot, long)
+
+
 def tight_memory(robot):
     """No more than 2 GiB of addresses, most of which libraries take."""
     robot.limits['slam'] = {resource.RLIMIT_AS: 2 * GIB}

@@ -1,7 +1,10 @@
 //! What an estimator knows of the noise.
 
 use crate::estimator::Estimator;
+use crate::input::{Measurement, MeasurementKind};
 use crate::noise_estimation::{LearnedNoise, NoiseFactors};
+use crate::step::Outcome;
+use lienav_base::stamp::Stamp;
 
 impl Estimator {
     /// What was learned of the noise.
@@ -25,6 +28,16 @@ impl Estimator {
     /// From now on noise is learned.
     pub fn learn_noise_again(&mut self) {
         self.learns_noise = true;
+    }
+
+    /// Processes a scan from which no noise is learned: of a scan that was cut to `sensor.max_points`, what is left is
+    /// no sample of the sensor's errors. Scans of thousands of points without a landmark in them would otherwise say
+    /// that the odometry is wrong.
+    pub fn correct_without_learning(&mut self, stamp: Stamp, kind: MeasurementKind, scan: &[Measurement]) -> Outcome {
+        let learned = std::mem::replace(&mut self.learns_noise, false);
+        let outcome = self.correct(stamp, kind, scan);
+        self.learns_noise = learned;
+        outcome
     }
 
     /// Measurements have the noise that was learned from now on.

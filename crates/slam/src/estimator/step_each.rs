@@ -41,7 +41,8 @@ impl Estimator {
         kind: MeasurementKind,
         measurements: &[Measurement],
     ) -> Outcome {
-        let Self { state, model, workspace, hypotheses, track_loss, learned, memory, .. } = self;
+        let Self { state, model, workspace, hypotheses, track_loss, learned, memory, learns_noise, .. } = self;
+        let learns_noise = *learns_noise;
         let Hypotheses { others, pose_hypotheses, children, spare, noise, .. } = hypotheses;
         let left_out = |outcome: &mut Outcome, pose_hypothesis: &PoseHypothesis| {
             let count = measurements.len() - pose_hypothesis.measurements.len();
@@ -64,8 +65,8 @@ impl Estimator {
             if let ([pose_hypothesis], true) = (pose_hypotheses.found(), is_alone) {
                 let evidence = Evidence::Observed { kind, measurements: &pose_hypothesis.measurements, memory };
                 let input = Input { evidence, ..input };
-                let mut outcome =
-                    correct((state, &before), model, &input, Some(track_loss), learned.as_mut(), workspace);
+                let learned = learned.as_mut().filter(|_| learns_noise);
+                let mut outcome = correct((state, &before), model, &input, Some(track_loss), learned, workspace);
                 left_out(&mut outcome, pose_hypothesis);
                 return outcome;
             }
@@ -78,7 +79,8 @@ impl Estimator {
                 let evidence = Evidence::Observed { kind, measurements: &pose_hypothesis.measurements, memory };
                 let input = Input { evidence, ..input };
                 let pair = (&mut child.state, &before);
-                child.outcome = correct(pair, model, &input, track_loss, child.learned.as_mut(), workspace);
+                let learned = child.learned.as_mut().filter(|_| learns_noise);
+                child.outcome = correct(pair, model, &input, track_loss, learned, workspace);
                 left_out(&mut child.outcome, pose_hypothesis);
                 let (matches, pivots) = workspace.last_update();
                 let log_ratio =

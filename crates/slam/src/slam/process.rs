@@ -93,6 +93,7 @@ impl Slam {
         self.estimator.expect(&scan.names);
         let mut outcome = match &self.search.global {
             None if self.passes_by(scan.kind) => self.pass_by(scan),
+            None if excess > 0 => self.estimator.correct_without_learning(scan.stamp, scan.kind, &scan.measurements),
             None => self.estimator.correct(scan.stamp, scan.kind, &scan.measurements),
             Some(_) => self.seek(scan.kind, &scan.measurements),
         };
