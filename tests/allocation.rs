@@ -200,6 +200,7 @@ fn nor_does_odometry_that_waits_or_is_of_another_clock() {
 #[test]
 fn nor_do_clouds_that_are_linearized_again() {
     let mut config = Config::default();
+    config.learning.enabled = false;
     config.sensor.kind = MeasurementKind::StereoBearings;
     (config.sensor.bearing_std_rad, config.sensor.baseline_m) = (0.02, 0.5);
     let mut slam = Slam::new(config).expect("the settings are valid");

@@ -205,7 +205,7 @@ settings! {
     /// Which noise is learned while running.
     pub struct LearningConfig {
         /// Learn the variances of measurements and of odometry from what they contradict.
-        enabled: bool = false, runtime;
+        enabled: bool = true, runtime;
         /// The stated standard deviations of measurements are right to within this factor; 1 if they are exact.
         sensor_factor: f64 = 2.0, within 1.0..=100.0, runtime;
         /// The stated standard deviations of odometry are right to within this factor; 1 if they are exact.
