@@ -126,24 +126,29 @@ def main():
     parser.add_argument("--only", default="", help="these mechanisms, with commas between them")
     parser.add_argument("--set", action="append", default=[], help="a setting of all runs, as NAME=VALUE")
     parser.add_argument("--lienav", default=str(ROOT / "target/release/lienav"), help="the program")
+    parser.add_argument("--beside", action="append", default=[], help="another program, beside the first one")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--out", type=pathlib.Path, help="every error, as JSON")
     options = parser.parse_args()
     variants = {name: (f"choices.without={name}",) for name in MECHANISMS}
     variants |= {name: (setting,) for name, setting in SETTINGS.items()}
-    if options.only:
-        variants = {name: variants[name] for name in options.only.split(",")}
+    if options.only or options.beside:
+        variants = {name: variants[name] for name in options.only.split(",") if name}
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(options.threads) as pool:
         cases = [*recordings(options.data), *made(options.data, pathlib.Path(folder), options.runs, options.seed)]
-        all_of = lambda words: list(pool.map(lambda case: case.run(options.lienav, *options.set, *words), cases))
+
+        def all_of(words, lienav=options.lienav):
+            return list(pool.map(lambda case: case.run(lienav, *options.set, *words), cases))
+
         before = all_of(())
         kinds, _ = compare(cases, before, before)
         print(f"| without | {' | '.join(kinds)} | NEES / 3, runs |")
         print(f"|---|{'---|' * (len(kinds) + 1)}")
         print(f"| nothing | {'| ' * len(kinds)}{nees(before)} |", flush=True)
         results = {"nothing": before}
-        for name, words in variants.items():
-            results[name] = all_of(words)
+        others = [(name, words, options.lienav) for name, words in variants.items()]
+        for name, words, lienav in others + [(program, (), program) for program in options.beside]:
+            results[name] = all_of(words, lienav)
             print(f"| {name} | {' | '.join(compare(cases, before, results[name])[1])} | {nees(results[name])} |", flush=True)
         if options.out:
             names = [f"{case.kind}: {case.name}" for case in cases]
