@@ -16,6 +16,8 @@ mod rviz;
 mod scenarios;
 #[path = "config/tables.rs"]
 mod tables;
+#[path = "config/workflow.rs"]
+mod workflow;
 
 /// The text of a file of this project.
 fn read(path: &str) -> String {

@@ -37,7 +37,8 @@ struct Text {
 /// All pages of the documentation, in order.
 fn paths() -> Vec<PathBuf> {
     let folders = ["docs", "docs/lab"].map(|folder| fs::read_dir(root().join(folder)).unwrap());
-    let others = ["README.md", "CONTRIBUTING.md", "SECURITY.md", "python/README.md"].map(|name| root().join(name));
+    let others = ["README.md", "CONTRIBUTING.md", "QUALITY_DECLARATION.md", "SECURITY.md", "python/README.md"]
+        .map(|name| root().join(name));
     let entries = folders.into_iter().flatten().map(|entry| entry.unwrap().path());
     let mut paths: Vec<PathBuf> =
         entries.chain(others).filter(|path| path.extension().is_some_and(|e| e == "md")).collect();

@@ -86,7 +86,7 @@ fn lay_out(root: &Path, source: &Path) -> Result<usize> {
         [("README.md", "README.md"), ("CONTRIBUTING.md", "CONTRIBUTING.md"), ("CHANGELOG.md", "CHANGELOG.md")]
     {
         let Ok(text) = fs::read_to_string(root.join(path)) else { continue };
-        fs::write(source.join(name), for_site(&text, ""))?;
+        fs::write(source.join(name), for_site(&without_badges(&text), ""))?;
         pages.insert(name.to_owned());
     }
     let is_there = |name: &String| pages.contains(name) || GENERATED.contains(&name.as_str());
@@ -104,6 +104,11 @@ fn lay_out(root: &Path, source: &Path) -> Result<usize> {
     }
     fs::write(source.join("SUMMARY.md"), summary)?;
     Ok(pages.len() + GENERATED.len())
+}
+
+/// A page of the root without the badges of the service that hosts the repository, whose addresses are relative.
+fn without_badges(text: &str) -> String {
+    text.lines().filter(|line| !line.contains("=\"../../")).fold(String::new(), |page, line| page + line + "\n")
 }
 
 /// The pages that a text links to, without anchors.
@@ -155,7 +160,8 @@ fn place(target: &str, folder: &str) -> Place {
         .strip_prefix("docs/")
         .or(["README.md", "CONTRIBUTING.md", "CHANGELOG.md"].iter().find(|p| **p == path).copied());
     match on_site {
-        Some(name) if is_page(name) => {
+        // The list of pages is the side bar there.
+        Some(name) if is_page(name) && name != "SUMMARY.md" => {
             // From a page in a folder of the site, the way leads up first.
             let inside = folder.strip_prefix("docs/").unwrap_or_default();
             let page = match name.strip_prefix(&format!("{inside}/")) {
@@ -282,6 +288,8 @@ mod tests {
             for_site("[x](docs/filters.md) [docs](docs) [LICENSE](LICENSE)", ""),
             "[x](filters.md) docs LICENSE"
         );
+        assert_eq!(for_site("[All pages](docs/SUMMARY.md)", ""), "All pages (`docs/SUMMARY.md`)");
+        assert_eq!(without_badges("# a\n<a href=\"../../actions/ci.yml\">b</a>\nc\n"), "# a\nc\n");
         let page =
             "[a](papers.md), [b](../filters.md#gate), [c](../../README.md), ![p](../demo.svg), [d](../../src/lib.rs)";
         let expected =
