@@ -52,6 +52,8 @@ MECHANISMS = {
     "mrclam4-3-no-ids": ("mrclam:{data}/mrclam/MRCLAM_Dataset4:3", "--config config/robot.yaml --ignore-ids"),
     "mrclam4-3-robot": ("mrclam:{data}/mrclam/MRCLAM_Dataset4:3", "--config config/robot.yaml"),
     "mrclam6-1-no-ids": ("mrclam:{data}/mrclam/MRCLAM_Dataset6:1", "--config config/robot.yaml --ignore-ids"),
+    "mrclam6-2-no-ids": ("mrclam:{data}/mrclam/MRCLAM_Dataset6:2", "--config config/robot.yaml --ignore-ids"),
+    "mrclam6-3-no-ids": ("mrclam:{data}/mrclam/MRCLAM_Dataset6:3", "--config config/robot.yaml --ignore-ids"),
     "mrclam6-1-known-map-no-ids": (
         "mrclam:{data}/mrclam/MRCLAM_Dataset6:1", "--config config/mrclam.yaml --map truth --ignore-ids"
     ),

@@ -374,7 +374,10 @@ impl Slam {
     }
 
     fn estimate(&self, stamp: Stamp, ahead: &Increment, twist: Vector3<f64>) -> PoseEstimate {
-        let (pose, covariance) = self.estimator.carried(&self.estimator.pending().then(ahead));
+        let (pose, mut covariance) = self.estimator.carried(&self.estimator.pending().then(ahead));
+        if let Some(uncertain) = &self.recovery.uncertain_place {
+            covariance += uncertain.added_covariance();
+        }
         PoseEstimate { stamp, pose, covariance, twist: self.estimator.state.calibration.twist(&twist) }
     }
 

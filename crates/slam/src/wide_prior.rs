@@ -14,6 +14,9 @@
 //! - They do not: one landmark leaves a circle. Whatever a linear update would claim is a tangent of it. These
 //!   measurements are held back until others tell.
 //!
+//! Only measurements that name their landmark are judged: a match without identity was made by this very prior. For
+//! these, `slam/recovery.rs` searches the map.
+//!
 //! Landmarks that the robot has come to know since move along with it. Where it is the robot whose place in the map is
 //! known, and others are not (a part of the map that was begun in between), these move instead.
 
@@ -99,8 +102,9 @@ pub fn place(state: &State, model: &Model, candidates: &[Match], wide: &mut Wide
             break;
         }
         measurements += 1;
-        // A prior that is narrower than the noise has no room to bend.
-        if candidate.prior <= 1.0 {
+        // A prior that is narrower than the noise has no room to bend. Without an identity, a match is a guess by this
+        // prior: it does not tell where the robot is.
+        if candidate.prior <= 1.0 || candidate.measurement.id.is_none() {
             continue;
         }
         let z = state.in_robot(i);

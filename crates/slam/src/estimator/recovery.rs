@@ -40,6 +40,23 @@ pub struct Suspicion {
     log_odds: f64,
     /// How many landmarks in view were missed.
     missed: usize,
+    /// How far the landmarks of the map reach from the robot, m.
+    reach_m: f64,
+}
+
+impl Suspicion {
+    /// By how much a pose is more uncertain that is taken from the map with these odds, x, y and yaw: the covariance of
+    /// both hypotheses, of which the other one says that the robot may be anywhere among the landmarks. A scan tells
+    /// of a robot that was carried away once in a million, so that scans which fit add nothing.
+    pub fn added_covariance(&self) -> Matrix3<f64> {
+        let odds = (-self.log_odds - ELSEWHERE).exp();
+        anywhere(self.reach_m) * (odds / (1.0 + odds)).min(1.0)
+    }
+}
+
+/// The covariance of a robot that may be anywhere among landmarks that reach so far, m; x, y and yaw.
+fn anywhere(reach_m: f64) -> Matrix3<f64> {
+    Matrix3::from_diagonal(&Vector3::new(reach_m * reach_m, reach_m * reach_m, PI * PI))
 }
 
 impl Estimator {
@@ -97,11 +114,19 @@ impl Estimator {
     /// with the probability p that a landmark is read where it is, and c that a measurement lies in its gate by chance.
     /// A scan that is disturbed as a whole misses all of them at once, so that one scan says no more than [`ONE_SCAN`].
     pub fn is_elsewhere(&self, raw_measurements: &[Measurement], suspicion: &mut Option<Suspicion>) -> bool {
+        if self.memory.rates.matched_per_scan() < ENOUGH as f64 {
+            return false;
+        }
+        self.weigh_place(raw_measurements, suspicion);
+        suspicion.is_some_and(|sum| sum.missed >= MISSED && sum.log_odds < -ELSEWHERE)
+    }
+
+    /// Adds up what [`Estimator::is_elsewhere`] decides by, for sensors that measure few landmarks at a time, too.
+    pub fn weigh_place(&self, raw_measurements: &[Measurement], suspicion: &mut Option<Suspicion>) {
         let is_joint = self.model.is_joint();
         let nameless = raw_measurements.iter().filter(|raw| raw.id.is_none()).count();
-        let is_telling = nameless > 0 && self.memory.rates.matched_per_scan() >= ENOUGH as f64;
-        if !is_joint || self.model.map.local_features > 0 || !is_telling {
-            return false;
+        if !is_joint || self.model.map.local_features > 0 || nameless == 0 {
+            return;
         }
         let since = suspicion.map_or(self.memory.scan, |suspicion| suspicion.since);
         let is_old = |id: u32| {
@@ -113,7 +138,7 @@ impl Estimator {
         };
         if 2 * self.measurements().iter().filter(is_known).count() >= nameless {
             *suspicion = None;
-            return false;
+            return;
         }
         let (rates, gate) = (&self.memory.rates, self.model.gate.associated(2)[0]);
         let noise =
@@ -124,10 +149,12 @@ impl Estimator {
         let by_chance = 1.0 - (-rates.landmark_density() * area / f64::max(count, 1.0)).exp();
         let is_read = |id: u32| self.memory.existence(id).is_some_and(|existence| existence.last == self.memory.scan);
         let recent = self.memory.recent();
-        let mut sum = suspicion.unwrap_or(Suspicion { since, log_odds: 0.0, missed: 0 });
+        let mut sum = suspicion.unwrap_or(Suspicion { since, log_odds: 0.0, missed: 0, reach_m: 0.0 });
         let mut of_scan = 0.0;
+        sum.reach_m = rates.farthest();
         for (i, landmark) in self.state.landmarks.iter().enumerate() {
             let z = self.state.in_robot(i);
+            sum.reach_m = sum.reach_m.max(z.norm());
             let detection = rates.detection_in_view(&z);
             let is_tracked = landmark.last_seen >= recent && is_old(landmark.id) && is_placed(&self.state, i, &z);
             if !is_tracked || detection <= by_chance.max(IN_VIEW) {
@@ -142,7 +169,6 @@ impl Estimator {
         }
         sum.log_odds += f64::max(of_scan, -ONE_SCAN);
         *suspicion = Some(sum).filter(|sum| sum.log_odds < 0.0);
-        sum.missed >= MISSED && sum.log_odds < -ELSEWHERE
     }
 
     /// The robot may be anywhere within its map: the pose is as uncertain as the map is wide, and what the scans of a
@@ -159,8 +185,7 @@ impl Estimator {
         let robot = self.state.pose.p;
         let places = (0..self.state.landmarks.len()).map(|i| (self.state.in_map(i) - robot).norm());
         let reach = places.fold(self.memory.rates.farthest(), f64::max);
-        let covariance = Matrix3::from_diagonal(&Vector3::new(reach * reach, reach * reach, PI * PI));
-        self.propagate(&Increment { motion: Se2::identity(), covariance, drift: None });
+        self.propagate(&Increment { motion: Se2::identity(), covariance: anywhere(reach), drift: None });
     }
 
     /// Associates nothing from now on with landmarks that were measured before `stamp`, unless they are known relative

@@ -14,6 +14,9 @@ pub struct Recovery {
     pub search: Option<Search>,
     /// Scans that do not fit the place where the robot is taken to be.
     pub suspicion: Option<Suspicion>,
+    /// The same of every scan, also where the sensor measures too few landmarks at a time to search by: the pose is
+    /// stated to be as uncertain as that makes it, and the state stays as it is.
+    pub uncertain_place: Option<Suspicion>,
     /// How often a search was begun.
     pub searches: u64,
 }

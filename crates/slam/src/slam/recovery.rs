@@ -130,11 +130,16 @@ impl Slam {
             || self.recovery.search.is_some()
             || self.search.global.is_some()
             || self.filter().discretization() == Discretization::Euler
-            || !self.estimator.is_elsewhere(&scan.measurements, &mut self.recovery.suspicion)
+        {
+            return;
+        }
+        self.estimator.weigh_place(&scan.measurements, &mut self.recovery.uncertain_place);
+        if !self.estimator.is_elsewhere(&scan.measurements, &mut self.recovery.suspicion)
         {
             return;
         }
         let Some(suspicion) = self.recovery.suspicion.take() else { return };
+        self.recovery.uncertain_place = None;
         self.stay();
         self.estimator.forget_past();
         self.estimator.forget_place(&suspicion);
