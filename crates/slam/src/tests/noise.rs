@@ -43,6 +43,14 @@ fn learned(config: Config, instants: &[Instant]) -> (Slam, crate::LearnedNoise) 
 }
 
 #[test]
+fn nothing_is_learned_from_a_scan_that_was_cut() {
+    let mut config = learning(0.25, 1.0);
+    config.sensor.max_points = 6;
+    let (_, noise) = learned(config, &recording(200, 5));
+    assert!(noise.sensors.is_empty() && noise.odometry == [1.0; 3], "eight measurements, six at most: {noise:?}");
+}
+
+#[test]
 fn wrong_standard_deviations_of_measurements_are_learned() {
     for claimed in [0.25, 0.5, 1.0, 2.0, 4.0] {
         let (_, noise) = learned(learning(claimed, 1.0), &recording(1200, 5));
