@@ -52,6 +52,7 @@ pub mod files;
 pub mod geodesy;
 pub mod identities;
 pub mod inertial;
+pub mod intake;
 pub mod map_file;
 pub mod messages;
 pub mod open;
