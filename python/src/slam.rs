@@ -244,11 +244,8 @@ impl Slam {
         recording: &Recording,
         finish: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let take = |slam: &mut Filter, input: &Input| match input {
-            Input::Odometry(odometry) => slam.odometry(odometry),
-            Input::Imu(imu) => slam.imu(imu),
-            Input::Scan(cloud) => slam.features(cloud.stamp, cloud.kind, &cloud.measurements),
-        };
+        let mut feeder = Feeder::new(&recording.0.equipment);
+        let take = |slam: &mut Filter, input: &Input| feeder.feed(slam, input);
         self.run_all(py, &recording.0.inputs, take, finish)
     }
 

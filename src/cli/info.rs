@@ -94,7 +94,7 @@ impl Info {
         let (mut measurements, mut without, mut identities) = (0, 0, BTreeSet::new());
         for input in inputs {
             match &input {
-                Input::Odometry(odometer) => odometry.add(odometer.stamp),
+                Input::Odometry(odometer) | Input::Fallback { odometry: odometer, .. } => odometry.add(odometer.stamp),
                 Input::Imu(sample) => imu.add(sample.stamp),
                 Input::Scan(cloud) => {
                     features.add(cloud.stamp);

@@ -1,7 +1,7 @@
 //! The intake of a robot's messages, for a node and for a bag alike: [`Intake`] turns plain messages of topics with
 //! roles into input of the filter, and refuses what cannot be used with the same sentences.
 //!
-//! - [`settings`]: the parameters; the user names sensors and sources of odometry;
+//! - [`settings`]: the parameters; the user names sensors and sources of odometry; [`file`]: as a file states them;
 //! - [`sensors`]: measurements of landmarks, of sensors that sit where `/tf_static` or a parameter says;
 //! - [`tags`]: transforms of tags on `/tf`;
 //! - [`sources`]: which of several sources of odometry counts;
@@ -11,6 +11,7 @@
 //! to its filter. A further type of message is a plain struct in [`messages`](crate::messages), a conversion in
 //! [`convert`] that takes [`Extrinsics`](convert::Extrinsics), and a word of [`FeaturesMessage`].
 
+mod file;
 mod message;
 mod sensors;
 mod settings;
@@ -26,6 +27,7 @@ use nalgebra::Isometry3;
 use sensors::{Place, SensorInput};
 use tags::{MOST_PARTS, Tags};
 
+pub use file::{Outside, StatedInputs, Uses, stated_inputs};
 pub use message::{FeaturesOf, OdometryOf};
 pub use sensors::{Placed, Seen};
 pub use settings::{
@@ -143,6 +145,18 @@ impl Intake {
     /// Whether tags are looked for on `/tf`.
     pub fn wants_tags(&self) -> bool {
         self.tags.are_wanted()
+    }
+
+    /// The mount of the sensor with this number, if parameters state it.
+    pub fn stated_mount(&self, sensor: u8) -> Option<Se2> {
+        self.sensors.get(usize::from(sensor))?.stated
+    }
+
+    /// States the mount of the sensor without a name.
+    pub fn state_mount(&mut self, mount: Se2) {
+        if let Some(main) = self.sensors.first_mut() {
+            main.stated = Some(mount);
+        }
     }
 
     /// The static transforms so far.

@@ -30,7 +30,7 @@ pub struct SensorInput {
     /// The kind that counts where a point cloud has the fields of several; `None` for that of the filter's settings.
     kind: Option<MeasurementKind>,
     /// Its mount, if parameters state it.
-    stated: Option<Se2>,
+    pub stated: Option<Se2>,
     /// The frame of its first message.
     frame: Option<String>,
     extrinsics: Option<Extrinsics>,
@@ -74,6 +74,15 @@ pub struct Place<'a> {
     /// No static transform has come, and none is to be expected: the sensor is taken to sit at the base if its frame is
     /// one of the expected ones.
     pub is_unstated: bool,
+}
+
+impl Placed {
+    /// The sentence.
+    pub fn sentence(self) -> String {
+        match self {
+            Self::Stated(sentence) | Self::Assumed(sentence) => sentence,
+        }
+    }
 }
 
 impl SensorInput {
