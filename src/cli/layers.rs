@@ -26,6 +26,11 @@ pub(super) struct Layers {
 }
 
 impl Layers {
+    /// A file alone.
+    pub(super) fn of_file(config: Option<PathBuf>) -> Self {
+        Self { config, ..Self::default() }
+    }
+
     /// Whether any setting is given.
     pub(super) fn is_asked_for(&self) -> bool {
         self.config.is_some() || !self.settings.is_empty()

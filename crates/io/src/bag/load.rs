@@ -72,9 +72,10 @@ impl Loading {
         let name = name.map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned());
         let mut recording = Recording { name, ..Recording::default() };
         let Notes { frames, parameters } = read_notes(path, &bag, &mut recording)?;
-        let frames = topics.frames.clone().or(frames);
-        let texts: Vec<&str> = parameters.iter().chain(&topics.parameters).map(String::as_str).collect();
         let bad = |problem| OpenError::bag(path, problem);
+        let given = topics.parameters.as_deref().map(|text| params::frames_from_yaml(text, params::NODE));
+        let frames = topics.frames.clone().or(given.transpose().map_err(bad)?.unwrap_or_default()).or(frames);
+        let texts: Vec<&str> = parameters.iter().chain(&topics.parameters).map(String::as_str).collect();
         let inputs = stated_inputs(&texts, params::NODE).map_err(bad)?;
         let mut intake = Intake::new(&inputs.settings, None).map_err(bad)?;
         let Plan { parts, roles, cameras, types, missing } =

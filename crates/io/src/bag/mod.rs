@@ -35,3 +35,6 @@ pub use write::{BagWriter, Existing, TopicId, TypeText, WriteError};
 #[cfg(test)]
 #[path = "read_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+mod inputs_tests;

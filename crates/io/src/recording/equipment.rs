@@ -1,6 +1,6 @@
 //! What a recording needs of a filter beside its settings.
 
-use lienav_slam::{Sensor, Slam, TooManySensors};
+use lienav_slam::{MeasurementKind, Sensor, Slam, TooManySensors};
 
 /// What a filter needs beside its settings to take the input of a recording.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,11 +26,16 @@ impl From<&[Sensor]> for Equipment {
 }
 
 impl Equipment {
-    /// Gives the sensors to a filter that has none but those of its settings.
+    /// Gives a filter the sensors that it does not have yet.
     ///
     /// # Errors
     /// There are too many.
     pub fn equip(&self, slam: &mut Slam) -> Result<(), TooManySensors> {
-        self.sensors.iter().try_for_each(|sensor| slam.add_sensor(sensor.clone()).map(|_| ()))
+        for (k, sensor) in self.sensors.iter().enumerate() {
+            if slam.mount(MeasurementKind::added(k)?).is_none() {
+                slam.add_sensor(sensor.clone())?;
+            }
+        }
+        Ok(())
     }
 }
