@@ -3,7 +3,7 @@
 use super::load::load;
 use super::metadata::Qos;
 use super::topics::Topics;
-use super::{BagWriter, Existing, TopicId};
+use super::{BagWriter, Existing, TopicId, TypeText};
 use crate::convert::{features_message, header, twist};
 use crate::messages::{
     AprilTagDetection, AprilTagDetectionArray, CameraInfo, Detection3D, Detection3DArray, ImagePoint, Message,
@@ -59,7 +59,9 @@ impl Bag {
 
     fn topic<M: Message>(&mut self, name: &str) -> TopicId {
         let bag = &mut self.bag;
-        *self.topics.entry(name.to_owned()).or_insert_with(|| bag.add_topic::<M>(name, Qos::RELIABLE).unwrap())
+        let kind = TypeText { name: M::TYPE, text: "", hash: "" };
+        let add = || bag.add_topic_described(name, &kind, Qos::RELIABLE).unwrap();
+        *self.topics.entry(name.to_owned()).or_insert_with(add)
     }
 }
 
