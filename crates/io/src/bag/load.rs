@@ -256,7 +256,8 @@ fn warn_of_topics(
     // Tags and sensors that have names may be all that measure landmarks.
     let has_others = parts.iter().any(|part| matches!(part, Some(Part::Transforms | Part::Scan(_))));
     for (role, types) in [(Role::Odometry, odometry), (Role::Scan, features)] {
-        if !roles.contains(&Some(role)) && !(role == Role::Scan && has_others) {
+        let is_had = roles.contains(&Some(role)) || role == Role::Scan && has_others;
+        if !is_had {
             recording.warnings.push(not_one_of(topics, roles, role, types));
         }
     }

@@ -5,6 +5,7 @@
 
 pub(crate) mod bounds;
 pub mod cdr;
+mod decode;
 mod load;
 mod mcap_chunk;
 mod mcap_parts;

@@ -1,13 +1,14 @@
 //! The messages of a bag, one by one, as input of a filter.
 
 use super::cdr::{self, CdrError};
+use super::decode::{decode_features, decode_odometry};
 use super::params::NODE;
 use super::plan::Part;
 use super::static_mount::{Ahead, StatedExtrinsics};
 use super::topics::Role;
 use crate::convert::{self, Expected, Frame, Frames, Refusal, pose_of, stamp_of};
 use crate::geodesy::Datum;
-use crate::intake::{Context, FeaturesMessage, FeaturesOf, Intake, OdometryMessage, OdometryOf, StatedInputs};
+use crate::intake::{Context, FeaturesMessage, Intake, OdometryMessage, OdometryOf, StatedInputs};
 use crate::messages::{
     CameraInfo, Imu, Message, NavSatFix, Odometry, PoseStamped, PoseWithCovarianceStamped, TfMessage,
 };
@@ -336,24 +337,6 @@ fn no_transform(base: &str, frame: &str) -> Refusal {
         frame: frame.to_owned(),
         otherwise: "set x_m, y_m and yaw_rad of the sensor",
     }
-}
-
-/// A message with measurements of landmarks.
-pub(super) fn decode_features(kind: FeaturesMessage, bytes: &[u8]) -> Result<FeaturesOf, CdrError> {
-    Ok(match kind {
-        FeaturesMessage::PointCloud => FeaturesOf::PointCloud(Box::new(cdr::decode(bytes)?)),
-        FeaturesMessage::PoseArray => FeaturesOf::Poses(Box::new(cdr::decode(bytes)?)),
-        FeaturesMessage::Detections => FeaturesOf::Detections(Box::new(cdr::decode(bytes)?)),
-        FeaturesMessage::AprilTags => FeaturesOf::AprilTags(Box::new(cdr::decode(bytes)?)),
-    })
-}
-
-/// A message with odometry.
-pub(super) fn decode_odometry(kind: OdometryMessage, bytes: &[u8]) -> Result<OdometryOf, CdrError> {
-    Ok(match kind {
-        OdometryMessage::Odometry => OdometryOf::Odometry(Box::new(cdr::decode(bytes)?)),
-        OdometryMessage::Twist => OdometryOf::Twist(Box::new(cdr::decode(bytes)?)),
-    })
 }
 
 /// The frames a sensor's messages may be in, as for `slam_node`: its own, and that of the robot. Any before its own is

@@ -1,9 +1,9 @@
 //! Where the sensors of a bag sit, as `/tf_static` in it says: read before the input, so that the filter knows it from
 //! the first measurement on.
 
+use super::decode::{decode_features, decode_odometry};
 use super::plan::Part;
 use super::read::BagReader;
-use super::reader::{decode_features, decode_odometry};
 use crate::bag::cdr;
 use crate::convert::{Extrinsics, Frames, Refusal};
 use crate::intake::{Intake, OdometryOf};
