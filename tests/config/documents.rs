@@ -10,6 +10,7 @@ use lienav_eval::study::Study;
 use lienav_io::bag::{BAD_TRUTH, UNREADABLE};
 use lienav_io::convert::Refusal;
 use lienav_io::files::write_atomically;
+#[cfg(feature = "ros")]
 use lienav_io::intake;
 use lienav_io::settings_file::to_markdown;
 use lienav_sim::Scenario;
