@@ -1,11 +1,11 @@
 //! The intake of a robot's messages, for a node and for a bag alike: [`Intake`] turns plain messages of topics with
 //! roles into input of the filter, and refuses what cannot be used with the same sentences.
 //!
-//! - [`settings`]: the parameters; the user names sensors and sources of odometry; [`file`]: as a file states them;
-//! - [`sensors`]: measurements of landmarks, of sensors that sit where `/tf_static` or a parameter says;
-//! - [`tags`]: transforms of tags on `/tf`;
-//! - [`sources`]: which of several sources of odometry counts;
-//! - [`message`]: messages of whichever type.
+//! - `settings`: the parameters; the user names sensors and sources of odometry; `file`: as a file states them;
+//! - `sensors`: measurements of landmarks, of sensors that sit where `/tf_static` or a parameter says;
+//! - `tags`: transforms of tags on `/tf`;
+//! - `sources`: which of several sources of odometry counts;
+//! - `message`: messages of whichever type.
 //!
 //! There is no clock here, and no filter: the caller says whether transforms are still to be expected, and gives mounts
 //! to its filter. A further type of message is a plain struct in [`messages`](crate::messages), a conversion in
