@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pathlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -165,15 +166,21 @@ def open(  # noqa: A001
     imu_topic: str | None = None,
     truth_topic: str | None = None,
     landmarks_topic: str | None = None,
+    config: str | os.PathLike[str] | None = None,
 ) -> Recording:
     """Reads a bag (its folder, or an .mcap or .db3 file) or a data set as published: `woods:FOLDER`,
-    `mrclam:FOLDER:ROBOT`, `victoria:FOLDER` or `g2o:FILE[:TRUTH]`. Topics are needed where they have unusual names."""
+    `mrclam:FOLDER:ROBOT`, `victoria:FOLDER` or `g2o:FILE[:TRUTH]`. Topics are needed where they have unusual names.
+
+    `config` is a parameter file for slam_node, over the params.yaml of a bag: it states which sensors, tags and sources
+    of odometry there are, and in which frames. Settings of the filter in it are not read here.
+    """
     topics = {
         "odometry": odom_topic,
         "features": features_topic,
         "imu": imu_topic,
         "truth": truth_topic,
         "landmarks": landmarks_topic,
+        "parameters": None if config is None else pathlib.Path(config).read_text(encoding="utf-8"),
     }
     return Recording(_lienav.open_recording(os.fspath(source), topics))
 

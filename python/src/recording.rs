@@ -30,12 +30,13 @@ pub struct TopicNames {
     imu: Option<String>,
     truth: Option<String>,
     landmarks: Option<String>,
+    parameters: Option<String>,
 }
 
 impl From<TopicNames> for Topics {
     fn from(names: TopicNames) -> Self {
-        let TopicNames { odometry, features, imu, truth, landmarks } = names;
-        Self { odometry, features, imu, truth, true_landmarks: landmarks, ..Self::default() }
+        let TopicNames { odometry, features, imu, truth, landmarks, parameters } = names;
+        Self { odometry, features, imu, truth, true_landmarks: landmarks, parameters, ..Self::default() }
     }
 }
 
@@ -126,7 +127,7 @@ impl Recording {
 
     fn odometry<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let all: Vec<&Odometry> = self.each(|input| match input {
-            Input::Odometry(odometry) => Some(odometry),
+            Input::Odometry(odometry) | Input::Fallback { odometry, .. } => Some(odometry),
             _ => None,
         });
         let n = all.len();
@@ -204,7 +205,7 @@ impl Recording {
     /// Of each message, which kind it is: 0 odometry, 1 imu, 2 features.
     fn order<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let kind = |input: &Input| match input {
-            Input::Odometry(_) => 0_i64,
+            Input::Odometry(_) | Input::Fallback { .. } => 0_i64,
             Input::Imu(_) => 1,
             Input::Scan(_) => 2,
         };

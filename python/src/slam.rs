@@ -8,7 +8,7 @@ use crate::settings::{set_mode, study};
 use lienav_base::stamp::Stamp;
 use lienav_io::files::remedy;
 use lienav_io::map_file::MapFile;
-use lienav_io::recording::Input;
+use lienav_io::recording::{Feeder, Input};
 use lienav_slam::{
     DropReason, Imu, Landmark, Measurement, MeasurementKind, Odometry, PoseEstimate, SavedState, Se2, Slam as Filter,
     Step as Stepped, Tilt,
@@ -244,11 +244,9 @@ impl Slam {
         recording: &Recording,
         finish: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let take = |slam: &mut Filter, input: &Input| match input {
-            Input::Odometry(odometry) => slam.odometry(odometry),
-            Input::Imu(imu) => slam.imu(imu),
-            Input::Scan(cloud) => slam.features(cloud.stamp, cloud.kind, &cloud.measurements),
-        };
+        recording.0.equipment.equip(&mut self.slam).map_err(wrong_call)?;
+        let mut feeder = Feeder::new(&recording.0.equipment);
+        let take = |slam: &mut Filter, input: &Input| feeder.feed(slam, input);
         self.run_all(py, &recording.0.inputs, take, finish)
     }
 

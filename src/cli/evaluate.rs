@@ -272,7 +272,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     if args.steps.is_some() {
         return Err(Failure::WrongCall("--steps is for starry:FOLDER alone".to_owned()));
     }
-    let topics = Topics { frames: args.layers.frames()?, ..(&args.topics).into() };
+    let topics = Topics { frames: args.layers.frames()?, parameters: args.layers.inputs()?, ..(&args.topics).into() };
     let mut stream = open_stream(source, &topics)?;
     let mut study = args.layers.over(stream.recording().config.as_ref())?;
     args.map.set_mode(&mut study);
@@ -315,7 +315,8 @@ const MOST_HELD: usize = 400_000;
 /// Runs all filters over the input that was read and the rest of the stream.
 fn run_together(read: Vec<Input>, mut stream: Stream, studies: &[Study]) -> Result<(Recording, Vec<Run>), Failure> {
     let spinner = progress::spinner("evaluating".to_owned());
-    let runs = run_stream(read.into_iter().chain(stream.by_ref()), studies);
+    let equipment = stream.recording().equipment.clone();
+    let runs = run_stream(read.into_iter().chain(stream.by_ref()), &equipment, studies);
     spinner.finish_and_clear();
     let (mut runs, recording) = (runs.map_err(Failure::failed)?, stream.finish());
     runs.iter_mut().for_each(|run| run.name_source(&recording));
@@ -327,7 +328,7 @@ fn run_saving(mut stream: Stream, studies: &[Study], path: &Path) -> Result<(Rec
     let [study] = studies else {
         return Err(Failure::WrongCall("--save-map saves the map of one filter; give --filter once".to_owned()));
     };
-    let mut method = Method::of_study(study, &[]).map_err(Failure::failed)?;
+    let mut method = Method::of_study(study, &stream.recording().equipment).map_err(Failure::failed)?;
     method.keep_timeline();
     let spinner = progress::spinner(study.filter.clone());
     stream.by_ref().for_each(|input| method.feed(&input));

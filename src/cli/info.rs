@@ -1,18 +1,23 @@
 //! `lienav info`: what a recording holds.
 
 use super::failure::{Failure, print};
+use super::layers::Layers;
 use super::source::Source;
 use lienav_base::stamp::Stamp;
 use lienav_io::recording::{Input, Recording};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
+use std::path::PathBuf;
 
 /// Say what a recording holds
 #[derive(clap::Args)]
 pub(super) struct Args {
     #[command(flatten)]
     source: Source,
+    /// A ROS parameter file for slam_node, over that of the bag: which sensors, tags and sources of odometry there are
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -22,7 +27,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     if let Some(source) = args.source.in_space() {
         return super::space::info(source, args.json);
     }
-    let mut stream = args.source.stream()?;
+    let mut stream = args.source.stream(&Layers::of_file(args.config.clone()))?;
     let info = Info::of(&mut stream).beside(&stream.finish());
     if args.json {
         return print(&format!("{}\n", serde_json::to_string_pretty(&info).map_err(Failure::failed)?));
@@ -94,7 +99,7 @@ impl Info {
         let (mut measurements, mut without, mut identities) = (0, 0, BTreeSet::new());
         for input in inputs {
             match &input {
-                Input::Odometry(odometer) => odometry.add(odometer.stamp),
+                Input::Odometry(odometer) | Input::Fallback { odometry: odometer, .. } => odometry.add(odometer.stamp),
                 Input::Imu(sample) => imu.add(sample.stamp),
                 Input::Scan(cloud) => {
                     features.add(cloud.stamp);

@@ -66,7 +66,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
         for (name, value) in &args.filter_settings {
             study = with(&study, name, value).map_err(|e| Failure::WrongCall(format!("--filter-set: {e}")))?;
         }
-        let observed = observe(&study, &input.recording.inputs, clouds);
+        let observed = observe(&study, (&input.recording.inputs, &input.recording.equipment), clouds);
         observed.map(FilterReport::new).map_err(|error| Failure::WrongCall(error.to_string()))
     });
     let filters = filters.collect::<Result<Vec<_>, Failure>>();

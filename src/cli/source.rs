@@ -1,6 +1,7 @@
 //! What is read: a source, and which of its topics.
 
 use super::failure::Failure;
+use super::layers::Layers;
 use super::progress;
 use lienav_io::bag::Topics;
 use lienav_io::recording::{OpenError, Recording, Stream, open_with, stream};
@@ -21,12 +22,13 @@ impl Source {
         super::space::is_in_space(&self.source).then_some(self.source.as_str())
     }
 
-    /// Opens it without reading its input.
+    /// Opens it without reading its input, with the inputs and frames that a parameter file states.
     ///
     /// # Errors
-    /// As [`Source::open`].
-    pub(super) fn stream(&self) -> Result<Stream, Failure> {
-        open_stream(&self.source, &(&self.topics).into())
+    /// As [`Source::open`]; the file cannot be read.
+    pub(super) fn stream(&self, layers: &Layers) -> Result<Stream, Failure> {
+        let (frames, parameters) = (layers.frames()?, layers.inputs()?);
+        open_stream(&self.source, &Topics { frames, parameters, ..(&self.topics).into() })
     }
 
     /// Reads it.

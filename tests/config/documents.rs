@@ -10,6 +10,8 @@ use lienav_eval::study::Study;
 use lienav_io::bag::{BAD_TRUTH, UNREADABLE};
 use lienav_io::convert::Refusal;
 use lienav_io::files::write_atomically;
+#[cfg(feature = "ros")]
+use lienav_io::intake;
 use lienav_io::settings_file::to_markdown;
 use lienav_sim::Scenario;
 use lienav_slam::{Config, DropReason};
@@ -40,11 +42,11 @@ fn tables() -> Vec<(&'static str, String)> {
         #[cfg(feature = "ros")]
         ("## slam_node itself", to_markdown(&slam_node::Settings::default(), slam_node::SPECS)),
         #[cfg(feature = "ros")]
-        ("## Sensors with a name", to_markdown(&slam_node::SensorSettings::default(), slam_node::NAMED_SPECS[0].1)),
+        ("## Sensors with a name", to_markdown(&intake::SensorSettings::default(), intake::NAMED_SPECS[0].1)),
         #[cfg(feature = "ros")]
         (
             "## Sources of odometry with a name",
-            to_markdown(&slam_node::FallbackSettings::default(), slam_node::NAMED_SPECS[1].1),
+            to_markdown(&intake::FallbackSettings::default(), intake::NAMED_SPECS[1].1),
         ),
         ("## The attitude filter", to_markdown(&lienav_attitude::Config::default(), lienav_attitude::SPECS)),
         ("## The body of attitude_node", to_markdown(&BodyGroup::default(), BODY_SPECS)),
@@ -127,7 +129,7 @@ fn each_reason_to_drop_input_has_a_remedy() {
     let reasons = DropReason::ALL.iter().map(|reason| reason.word()).chain(Refusal::WORDS);
     let reasons = reasons.chain([UNREADABLE, BAD_TRUTH]);
     #[cfg(feature = "ros")]
-    let reasons = reasons.chain([slam_node::QUEUE_FULL, slam_node::STALE, slam_node::NO_ODOM_POSE, slam_node::STANDBY]);
+    let reasons = reasons.chain([slam_node::QUEUE_FULL, slam_node::STALE, slam_node::NO_ODOM_POSE, intake::STANDBY]);
     for reason in reasons {
         assert!(text.contains(&format!("\n| `{reason}` |")), "docs/running.md says nothing of '{reason}'");
     }

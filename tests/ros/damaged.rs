@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-type Counts = BTreeMap<String, u64>;
+pub type Counts = BTreeMap<String, u64>;
 
 /// Frames as the node's parameters have them by default.
 const PARAMETERS: &str = "/**:
@@ -22,7 +22,7 @@ const PARAMETERS: &str = "/**:
 const NODE_ALONE: &str = "no_odom_pose";
 
 /// Messages as they were sent: the number of their topic, and their bytes.
-fn records(file: &[u8]) -> Vec<(usize, &[u8])> {
+pub fn records(file: &[u8]) -> Vec<(usize, &[u8])> {
     let (mut records, mut rest) = (Vec::new(), file);
     while let [topic, a, b, c, d, after @ ..] = rest {
         let (message, after) = after.split_at(u32::from_le_bytes([*a, *b, *c, *d]) as usize);

@@ -10,6 +10,7 @@ mod bags;
 mod damaged;
 mod faults;
 mod inputs;
+mod intake;
 mod live_page;
 mod managed;
 mod map;

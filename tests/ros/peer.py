@@ -36,7 +36,7 @@ def yaw_of(q):
     return 2.0 * math.atan2(q.z, q.w)
 
 
-def cloud(ns, rows, names=('range', 'bearing'), frame='feature_sensor'):
+def point_cloud(ns, rows, names=('range', 'bearing'), frame='feature_sensor'):
     """A PointCloud2 of rows (id, values…), FLOAT64."""
     message = PointCloud2()
     stamp_into(message.header.stamp, ns)
@@ -50,6 +50,9 @@ def cloud(ns, rows, names=('range', 'bearing'), frame='feature_sensor'):
     message.data = b''.join(struct.pack('<I' + 'd' * len(names), *row) for row in rows)
     message.is_dense = True
     return message
+
+
+cloud = point_cloud
 
 
 def transform(parent, child, xyz=(0.0, 0.0, 0.0), quaternion=(0.0, 0.0, 0.0, 1.0), ns=0):

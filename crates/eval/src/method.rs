@@ -4,8 +4,8 @@ use super::batch;
 use super::run::{Run, RunError, Session};
 use super::study::Study;
 use lienav_io::map_file::MapFile;
-use lienav_io::recording::Input;
-use lienav_slam::{Config, ConfigError, Filter, LandmarkMap, Sensor};
+use lienav_io::recording::{Equipment, Input};
+use lienav_slam::{Config, ConfigError, Filter, LandmarkMap};
 
 /// Something that makes a run of a recording.
 pub enum Method {
@@ -26,18 +26,18 @@ impl Method {
     /// # Errors
     /// A configuration that cannot be used.
     pub fn new(config: &Config) -> Result<Self, ConfigError> {
-        Self::of_study(&Study::from(config.clone()), &[])
+        Self::of_study(&Study::from(config.clone()), &Equipment::default())
     }
 
-    /// The same with the choices of a study, and with sensors that a program has added.
+    /// The same with the choices of a study, and with what its input needs beside them.
     ///
     /// # Errors
     /// A configuration that cannot be used, or choices without effect on the filter.
-    pub fn of_study(study: &Study, sensors: &[Sensor]) -> Result<Self, ConfigError> {
+    pub fn of_study(study: &Study, equipment: &Equipment) -> Result<Self, ConfigError> {
         Ok(match batch::Settings::named(&study.filter) {
-            Some(settings) => Self::Batch(Box::new(batch::Session::new(study, settings, sensors)?)),
+            Some(settings) => Self::Batch(Box::new(batch::Session::new(study, settings, equipment)?)),
             None => {
-                let mut session = Session::new(study.composed(&study.filter)?, &study.config(), sensors)?;
+                let mut session = Session::new(study.composed(&study.filter)?, &study.config(), equipment)?;
                 session.leave_out(study.choices.without()?);
                 Self::Filter(Box::new(session))
             }

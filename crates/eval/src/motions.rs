@@ -43,7 +43,7 @@ pub fn motions_of(
     map: Option<&LandmarkMap>,
     mut goes_on: impl FnMut(usize) -> bool,
 ) -> Result<Motions, RunError> {
-    let mut method = Method::of_study(study, &[])?;
+    let mut method = Method::of_study(study, &recording.equipment)?;
     map.map_or(Ok(()), |map| method.set_map(map))?;
     let Method::Filter(mut session) = method else { return Ok(Motions::new()) };
     session.keep_motions(&OVER_S);
@@ -137,7 +137,9 @@ mod tests {
         let recording = of_seed(3);
         let study = Study::from(recording.config.clone().unwrap());
         let plain = run_study(&recording, &study, |_| ()).unwrap();
-        let Method::Filter(mut session) = Method::of_study(&study, &[]).unwrap() else { panic!("a filter") };
+        let Method::Filter(mut session) = Method::of_study(&study, &Default::default()).unwrap() else {
+            panic!("a filter")
+        };
         session.keep_motions(&OVER_S);
         recording.inputs.iter().for_each(|input| session.feed(input));
         let kept = session.finish();

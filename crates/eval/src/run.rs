@@ -7,7 +7,7 @@ mod session;
 
 use super::method::Method;
 use super::study::Study;
-use lienav_io::recording::{Input, Recording};
+use lienav_io::recording::{Equipment, Input, Recording};
 use lienav_slam::{Config, ConfigError, LandmarkMap, MapLandmark};
 use nalgebra::Matrix2;
 
@@ -28,7 +28,7 @@ pub fn run(recording: &Recording, config: &Config, observer: impl FnMut(usize)) 
 /// # Errors
 /// A configuration that cannot be used, or choices without effect on the filter.
 pub fn run_study(recording: &Recording, study: &Study, observer: impl FnMut(usize)) -> Result<Run, ConfigError> {
-    Ok(feed_all(Method::of_study(study, &[])?, recording, always(observer)))
+    Ok(feed_all(Method::of_study(study, &recording.equipment)?, recording, always(observer)))
 }
 
 /// The same in a known map; `map.mode` says how it is used.
@@ -54,7 +54,7 @@ pub fn run_while(
     map: Option<&LandmarkMap>,
     goes_on: impl FnMut(usize) -> bool,
 ) -> Result<Run, RunError> {
-    let mut method = Method::of_study(study, &[])?;
+    let mut method = Method::of_study(study, &recording.equipment)?;
     map.map_or(Ok(()), |map| method.set_map(map))?;
     Ok(feed_all(method, recording, goes_on))
 }
@@ -69,7 +69,7 @@ pub fn run_watched(
     map: Option<&LandmarkMap>,
     observer: impl FnMut(usize),
 ) -> Result<Run, RunError> {
-    let mut method = Method::of_study(study, &[])?;
+    let mut method = Method::of_study(study, &recording.equipment)?;
     map.map_or(Ok(()), |map| method.set_map(map))?;
     method.keep_timeline();
     Ok(feed_all(method, recording, always(observer)))
@@ -106,14 +106,19 @@ pub fn true_map(recording: &Recording, std_m: f64) -> LandmarkMap {
     LandmarkMap { landmarks: recording.true_landmarks.iter().map(landmark).collect(), joint: None, near: None }
 }
 
-/// Runs several filters side by side over input that comes one by one, and is not kept. Of its source, the runs know
+/// Runs several filters side by side over input that comes one by one, and is not kept. `equipment` is what the input
+/// needs. Of its source, the runs know
 /// nothing yet: [`Run::name_source`]. They have a [`Timeline`](super::timeline::Timeline).
 ///
 /// # Errors
 /// A configuration that cannot be used, or choices without effect on the filter.
-pub fn run_stream(inputs: impl Iterator<Item = Input>, studies: &[Study]) -> Result<Vec<Run>, ConfigError> {
+pub fn run_stream(
+    inputs: impl Iterator<Item = Input>,
+    equipment: &Equipment,
+    studies: &[Study],
+) -> Result<Vec<Run>, ConfigError> {
     let mut sessions =
-        studies.iter().map(|study| Method::of_study(study, &[])).collect::<Result<Vec<_>, ConfigError>>()?;
+        studies.iter().map(|study| Method::of_study(study, equipment)).collect::<Result<Vec<_>, ConfigError>>()?;
     sessions.iter_mut().for_each(Method::keep_timeline);
     for input in inputs {
         sessions.iter_mut().for_each(|session| session.feed(&input));

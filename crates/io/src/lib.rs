@@ -32,6 +32,8 @@
 //! - [`bag`] reads and writes rosbag2 bags (MCAP and SQLite); a damaged bag gives what can be read of it and says
 //!   where it ends. [`to_bag`] writes a recording as a bag. [`datasets`] reads data sets as their authors publish
 //!   them.
+//! - [`intake`] makes input of a filter of the messages of a whole robot, for a node and for a bag: sensors placed by
+//!   `/tf_static`, several of them, tags, twists, several sources of odometry.
 //! - [`messages`] are ROS 2 messages as plain structs, [`convert`] checks and converts them, and [`cloud`] defines the
 //!   fields of a cloud of features.
 //! - [`settings_file`] reads settings from YAML and ROS parameter files; [`files`] writes a file completely or not at
@@ -52,6 +54,7 @@ pub mod files;
 pub mod geodesy;
 pub mod identities;
 pub mod inertial;
+pub mod intake;
 pub mod map_file;
 pub mod messages;
 pub mod open;

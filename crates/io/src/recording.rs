@@ -1,6 +1,8 @@
 //! What was recorded, wherever it comes from: the filter's input in order of arrival, and the truth to compare with.
 
 mod data;
+mod equipment;
+mod feeder;
 mod open_error;
 
 use super::bag::{Loading, Topics};
@@ -8,6 +10,8 @@ use super::datasets::FORMATS;
 use std::path::Path;
 
 pub use data::{Input, PositionFixes, Recording};
+pub use equipment::Equipment;
+pub use feeder::Feeder;
 pub use open_error::OpenError;
 
 /// Reads a recording. `source` is a bag (folder, `.mcap` or `.db3` file), `woods:FOLDER`,

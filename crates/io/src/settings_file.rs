@@ -68,6 +68,19 @@ pub enum SettingsError {
     },
 }
 
+impl SettingsError {
+    /// The same of a setting in a group.
+    fn in_group(self, group: &str) -> Self {
+        let within = |name: String| format!("{group}.{name}");
+        match self {
+            Self::Unknown { name, nearest } => Self::Unknown { name: within(name), nearest },
+            Self::Type { name, problem } => Self::Type { name: within(name), problem },
+            Self::NotFinite { name, value, allowed } => Self::NotFinite { name: within(name), value, allowed },
+            other => other,
+        }
+    }
+}
+
 fn advice(nearest: Option<&'static str>) -> String {
     nearest.map_or("`lienav parameters` lists them".to_owned(), |name| format!("did you mean '{name}'?"))
 }
@@ -120,23 +133,53 @@ pub fn overlay_known<T>(base: &T, yaml: &str, node: &str) -> Result<T, SettingsE
 where
     T: Serialize + DeserializeOwned + Described,
 {
-    let document = parse(yaml)?;
-    let sections = sections(&document)?;
+    let mut tree = to_tree(base)?;
+    for (name, value) in stated(&parse(yaml)?, node)? {
+        if lookup(&tree, &name).is_some() {
+            put::<T>(&mut tree, &name, &value)?;
+        }
+    }
+    from_tree(&tree)
+}
+
+/// The settings of `T` that `yaml` states for `node` in a group with this name, over `base`.
+///
+/// # Errors
+/// Not YAML, an unknown name in the group, or a value of the wrong type.
+pub fn overlay_group<T>(base: &T, yaml: &str, node: &str, group: &str) -> Result<T, SettingsError>
+where
+    T: Serialize + DeserializeOwned + Described,
+{
+    let mut tree = to_tree(base)?;
+    for (name, value) in stated(&parse(yaml)?, node)? {
+        if let Some(name) = name.strip_prefix(group).and_then(|rest| rest.strip_prefix('.')) {
+            put::<T>(&mut tree, name, &value).map_err(|error| error.in_group(group))?;
+        }
+    }
+    from_tree(&tree)
+}
+
+/// The names of all settings that `yaml` states for `node`.
+///
+/// # Errors
+/// Not YAML.
+pub fn stated_names(yaml: &str, node: &str) -> Result<Vec<String>, SettingsError> {
+    Ok(stated(&parse(yaml)?, node)?.into_iter().map(|(name, _)| name).collect())
+}
+
+/// Every value that is stated for all nodes, and then for `node`, by dotted name; of plain YAML, all of it.
+fn stated(document: &Yaml, node: &str) -> Result<Vec<(String, Yaml)>, SettingsError> {
+    let sections = sections(document)?;
     let for_all = sections.iter().filter(|section| section.is_for_all());
     let for_node = sections.iter().filter(|section| section.node() == node);
     let mut parameters: Vec<&Yaml> = for_all.chain(for_node).map(|section| section.parameters).collect();
     if sections.is_empty() {
-        parameters.push(&document);
+        parameters.push(document);
     }
-    let mut tree = to_tree(base)?;
-    for parameters in parameters {
-        for (name, value) in leaves(parameters)? {
-            if lookup(&tree, &name).is_some() {
-                put::<T>(&mut tree, &name, &value)?;
-            }
-        }
-    }
-    from_tree(&tree)
+    parameters.into_iter().try_fold(Vec::new(), |mut all, parameters| {
+        all.extend(leaves(parameters)?);
+        Ok(all)
+    })
 }
 
 /// The sections of a ROS parameter file that are for no node of this package: somebody else's, or a slip of the pen.

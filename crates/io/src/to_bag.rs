@@ -60,6 +60,9 @@ pub fn to_bag(
     existing: Existing,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<Converted, WriteError> {
+    if !recording.equipment.sensors.is_empty() || recording.equipment.odometry.len() > 1 {
+        return Err(WriteError::Further);
+    }
     let mut bag = BagWriter::create(folder, existing)?;
     bag.set_custom_data(NAME_KEY, &recording.name);
     for (reason, count) in &recording.dropped {
@@ -95,7 +98,7 @@ pub fn to_bag(
     let mut received = Stamp::MIN;
     for input in &recording.inputs {
         let role = match input {
-            Input::Odometry(_) => Role::Odometry,
+            Input::Odometry(_) | Input::Fallback { .. } => Role::Odometry,
             Input::Scan(features) if is_of_world(features) => Role::AbsolutePose,
             Input::Scan(_) => Role::Scan,
             Input::Imu(_) => Role::Imu,
@@ -174,7 +177,7 @@ impl Topics {
             },
             (Input::Scan(features), _) => (self.features, cdr::encode(&features_message(features, SENSOR_FRAME))?),
             (Input::Imu(imu), Some(topic)) => (topic, cdr::encode(&imu_message(imu, BASE_FRAME))?),
-            (Input::Imu(_), None) => return Ok(()),
+            (Input::Imu(_), None) | (Input::Fallback { .. }, _) => return Ok(()),
         };
         bag.write_serialized(topic, received, input.stamp(), &bytes)
     }

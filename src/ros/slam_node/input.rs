@@ -1,12 +1,13 @@
 //! What `slam_node` listens to: topics, and services.
 
 use super::Settings;
-use super::inputs::{FeaturesMessage, FeaturesOf, Inputs, OdometryMessage, OdometryOf};
+use super::inputs::Inputs;
 use super::topic::Topic;
 use super::tree::leads_to;
 use crate::ros::receive::{Inbox, OnTopic, merged, receive, subscribe, subscribe_some};
 use crate::ros::{lifecycle, parameters, qos};
 use lienav_io::bag::cdr::CdrError;
+use lienav_io::intake::{FeaturesMessage, FeaturesOf, OdometryMessage, OdometryOf};
 use lienav_io::messages::{self, CameraInfo, Imu, NavSatFix, PoseWithCovarianceStamped, TfMessage};
 use r2r::std_srvs::srv::{SetBool, Trigger};
 use r2r::{Node, QosProfile, ServiceRequest};
@@ -80,7 +81,7 @@ impl OnTopic for Message {
 
     fn weight(&self) -> usize {
         match self {
-            Self::Scan(_, FeaturesOf::Cloud(message)) => message.data.0.len(),
+            Self::Scan(_, FeaturesOf::PointCloud(message)) => message.data.0.len(),
             Self::Scan(_, FeaturesOf::Poses(message)) => message.poses.len() * size_of::<messages::Pose>(),
             Self::Scan(_, FeaturesOf::Detections(message)) => {
                 let of_one = |d: &messages::Detection3D| {
@@ -154,8 +155,8 @@ pub fn listen(node: &mut Node, settings: &Settings, inputs: &Inputs) -> r2r::Res
     for (k, (topic, message)) in (0..).zip(inputs.feature_topics()) {
         let topic = (Topic::Scan(k), topic);
         inboxes.push(match message {
-            FeaturesMessage::Cloud => {
-                hear(node, topic, qos::sensor_data(), move |m| Message::Scan(k, FeaturesOf::Cloud(m)))?
+            FeaturesMessage::PointCloud => {
+                hear(node, topic, qos::sensor_data(), move |m| Message::Scan(k, FeaturesOf::PointCloud(m)))?
             }
             FeaturesMessage::PoseArray => {
                 hear(node, topic, qos::sensor_data(), move |m| Message::Scan(k, FeaturesOf::Poses(m)))?
@@ -223,7 +224,7 @@ mod tests {
     fn features(ms: i64) -> Event {
         let header = header(Stamp::from_nanos(1_000_000 * ms), "feature_sensor");
         let message = Box::new(PointCloud2 { header, ..Default::default() });
-        Event::Message(Message::Scan(0, FeaturesOf::Cloud(message)))
+        Event::Message(Message::Scan(0, FeaturesOf::PointCloud(message)))
     }
 
     fn shown(batch: Vec<Event>) -> Vec<(char, u32)> {

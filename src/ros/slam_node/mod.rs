@@ -21,10 +21,6 @@ mod topic;
 mod tree;
 mod worker;
 
-pub use inputs::{
-    FallbackSettings, FeaturesMessage, NAMED_SPECS, OdometryMessage, OdometrySettings, STANDBY, SensorSettings,
-    TagSettings,
-};
 pub use quality::QualitySettings;
 pub use report::{NO_ODOM_POSE, QUEUE_FULL, STALE};
 pub use settings::{DatumFrom, GnssSettings, LocalOdometry, MapSettings, SPECS, Settings};

@@ -29,12 +29,12 @@
 //! Every reason is listed with its count since the start, whether it happened or not: `dropped.<reason>`.
 
 use super::health::{self, Source};
-use super::inputs::STANDBY;
 use super::topic::Topic;
 use crate::ros::diagnostics::{Dropped, Findings, Level, Percentiles, Received, SILENCE, Values, listed};
 use crate::ros::queue::Load;
 use lienav_io::bag::UNREADABLE;
 use lienav_io::convert::Refusal;
+use lienav_io::intake::STANDBY;
 use lienav_slam::{AssociationTally, CalibrationEstimate, Counts, DropReason, GlobalLocalization, Verdict};
 use lienav_submaps::Status;
 use r2r::diagnostic_msgs::msg::DiagnosticStatus;

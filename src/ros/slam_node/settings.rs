@@ -1,11 +1,11 @@
 //! The parameters of `slam_node` beside those of the filter ([`lienav_slam::SPECS`]).
 
-use super::inputs::{DetectionSettings, FeaturesMessage, OdometrySettings, TagSettings};
 use super::quality::QualitySettings;
 use lienav_base::settings::{Described, Spec};
 use lienav_base::{settings, words};
 use lienav_io::convert::Frame;
 use lienav_io::geodesy::Datum;
+use lienav_io::intake::{DetectionSettings, FeaturesMessage, OdometrySettings, TagSettings};
 
 /// Every setting of [`Settings`], in the order of its fields.
 pub const SPECS: &[Spec] = Settings::SPECS;
@@ -52,10 +52,10 @@ settings! {
         ///
         /// These are vision_msgs/Detection3DArray and apriltag_msgs/AprilTagDetectionArray, of the features with the
         /// names of these packages.
-        features_message: FeaturesMessage = FeaturesMessage::Cloud, one_of FeaturesMessage::WORDS;
+        features_message: FeaturesMessage = FeaturesMessage::PointCloud, one_of FeaturesMessage::WORDS;
         /// Names of further sensors.
         ///
-        /// Each has parameters of its own, such as `<name>.topic` ([`SensorSettings`](super::SensorSettings)).
+        /// Each has parameters of its own, such as `<name>.topic` ([`SensorSettings`](lienav_io::intake::SensorSettings)).
         sensors: Vec<String> = Vec::new(), names;
         /// Where odometry comes from.
         odometry: OdometrySettings;

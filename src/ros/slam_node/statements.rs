@@ -1,10 +1,10 @@
 //! What the sources of the node state twice, compared ([`lienav_io::statements`]): a contradiction is a warning on
 //! `/diagnostics` as long as it is found, and one line in the log.
 
-use super::inputs::OdometryOf;
 use crate::ros::log::Log;
 use lienav_base::stamp::Stamp;
 use lienav_io::convert;
+use lienav_io::intake::OdometryOf;
 use lienav_io::messages::{Imu, NavSatFix};
 use lienav_io::statements::{ClockCheck, Finding, FixCheck, InertialCheck, OdometryCheck};
 use std::collections::BTreeSet;

@@ -1,6 +1,6 @@
 //! The topics that `slam_node` listens to, and how many there can be.
 
-use super::inputs::{MOST_FALLBACKS, MOST_SENSORS};
+use lienav_io::intake::{MOST_FALLBACKS, MOST_SENSORS};
 
 /// Topics of odometry: `odom`, and the fallbacks.
 pub const ODOMETRY_TOPICS: usize = 1 + MOST_FALLBACKS;

@@ -5,7 +5,7 @@ use super::problem::Problem;
 use super::solve::{Solution, solve, solve_from_afar};
 use crate::run::{self, Run, RunError, Update};
 use crate::study::Study;
-use lienav_io::recording::Input;
+use lienav_io::recording::{Equipment, Input};
 use lienav_slam::{Config, ConfigError, LandmarkMap, MapMode, Role, Sensor, Subject, Trace};
 use nalgebra::Vector2;
 use std::collections::{HashMap, HashSet};
@@ -32,12 +32,12 @@ impl Session {
     ///
     /// # Errors
     /// A configuration that cannot be used; its filter is replaced by `iterated`.
-    pub fn new(study: &Study, settings: Settings, sensors: &[Sensor]) -> Result<Self, ConfigError> {
+    pub fn new(study: &Study, settings: Settings, equipment: &Equipment) -> Result<Self, ConfigError> {
         let name = study.filter.clone();
         let config = Config { filter: FRONT_END.into(), ..study.config() };
-        let mut filter = run::Session::new(study.composed(FRONT_END)?, &config, sensors)?;
+        let mut filter = run::Session::new(study.composed(FRONT_END)?, &config, equipment)?;
         filter.slam.keep_trace();
-        Ok(Self { filter, name, config, settings, sensors: sensors.to_vec(), map: LandmarkMap::default() })
+        Ok(Self { filter, name, config, settings, sensors: equipment.sensors.clone(), map: LandmarkMap::default() })
     }
 
     /// Landmarks that are known before the run, as well as the map says. They are estimated with the rest, in every

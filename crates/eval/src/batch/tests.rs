@@ -25,14 +25,15 @@ fn config(recording: &Recording, filter: &str) -> Config {
 }
 
 fn solved(recording: &Recording, name: &str) -> (Run, Solution) {
-    let mut session = Session::new(&config(recording, name).into(), Settings::named(name).unwrap(), &[]).unwrap();
+    let mut session =
+        Session::new(&config(recording, name).into(), Settings::named(name).unwrap(), &Default::default()).unwrap();
     recording.inputs.iter().for_each(|input| session.feed(input));
     let (run, solution) = session.solve();
     (run, solution.unwrap())
 }
 
 fn traced(recording: &Recording) -> Trace {
-    let mut session = run::Session::new(Filter::default(), &config(recording, "default"), &[]).unwrap();
+    let mut session = run::Session::new(Filter::default(), &config(recording, "default"), &Default::default()).unwrap();
     session.slam.keep_trace();
     recording.inputs.iter().for_each(|input| session.feed(input));
     session.end();
@@ -180,7 +181,7 @@ fn ahead_of_it_the_map_may_be_in_parts() {
     let solved = |parts: usize| {
         let mut config = config(&recording, "batch");
         (config.map.local_features, config.gate.probability) = (parts, 1.0);
-        let mut session = Session::new(&config.into(), Settings::named("batch").unwrap(), &[]).unwrap();
+        let mut session = Session::new(&config.into(), Settings::named("batch").unwrap(), &Default::default()).unwrap();
         recording.inputs.iter().for_each(|input| session.feed(input));
         session.solve()
     };

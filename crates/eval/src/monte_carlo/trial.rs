@@ -9,6 +9,7 @@ use crate::simulated::{inputs, keep_identities, withheld};
 use crate::study::Study;
 use lienav_base::stamp::Stamp;
 use lienav_io::identities::Identities;
+use lienav_io::recording::Equipment;
 use lienav_io::settings_file::with;
 use lienav_sim::{Scenario, Simulation};
 use lienav_slam::{Landmark, Sensor};
@@ -90,7 +91,7 @@ pub(super) fn trials(
     let session = |filter: &String| {
         let given = Study::from(simulation.filter_config(filter));
         let study = settings.iter().try_fold(given, |study, (name, value)| with(&study, name, value))?;
-        Ok::<_, ExperimentError>(Method::of_study(&study, &sensors)?)
+        Ok::<_, ExperimentError>(Method::of_study(&study, &Equipment::from(sensors.as_slice()))?)
     };
     let mut sessions = filters.iter().map(session).collect::<Result<Vec<_>, _>>()?;
     let mut identities = withheld(&simulation);

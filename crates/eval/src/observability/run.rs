@@ -3,7 +3,7 @@
 use super::{Invented, Window, invented, windows};
 use crate::run::Session;
 use crate::study::Study;
-use lienav_io::recording::Input;
+use lienav_io::recording::{Equipment, Input};
 use lienav_slam::{ConfigError, MapMode};
 
 /// What a filter takes for observable on one run.
@@ -28,13 +28,13 @@ pub enum ObservabilityError {
     KnownMap,
 }
 
-/// Runs a filter over a recording and looks at the Jacobians that it used, in windows of `scans` scans.
+/// Runs a filter over the input of a recording, which needs this equipment, and looks at the Jacobians that it used, in windows of `scans` scans.
 ///
 /// # Errors
 /// A configuration that cannot be used, or a map that is known.
 pub fn observe<'a>(
     study: &Study,
-    inputs: impl IntoIterator<Item = &'a Input>,
+    (inputs, equipment): (impl IntoIterator<Item = &'a Input>, &Equipment),
     scans: usize,
 ) -> Result<Observed, ObservabilityError> {
     let config = study.config();
@@ -42,7 +42,7 @@ pub fn observe<'a>(
         return Err(ObservabilityError::KnownMap);
     }
     let filter = study.composed(&study.filter)?;
-    let mut session = Session::new(filter, &config, &[])?;
+    let mut session = Session::new(filter, &config, equipment)?;
     session.slam.keep_linearization();
     for input in inputs {
         session.feed(input);

@@ -103,7 +103,7 @@ fn filters_have_the_null_space_that_their_coordinates_promise() {
     let recording = simulated::recording(&scenario).unwrap();
     let observed = |filter: &str| {
         let study = Study { filter: filter.into(), ..Study::from(recording.config.clone().unwrap()) };
-        FilterReport::new(observe(&study, &recording.inputs, 5).unwrap())
+        FilterReport::new(observe(&study, (&recording.inputs, &recording.equipment), 5).unwrap())
     };
     for (filter, nullity) in [
         ("thesis-ekf", 2),
@@ -135,12 +135,12 @@ fn a_known_map_is_refused_and_a_report_is_written() {
     let recording = simulated::recording(&scenario).unwrap();
     let mut study = Study::from(recording.config.clone().unwrap());
     study.map.mode = lienav_slam::MapMode::Localization;
-    let refused = observe(&study, &recording.inputs, 5).map(|_| ()).unwrap_err();
+    let refused = observe(&study, (&recording.inputs, &recording.equipment), 5).map(|_| ()).unwrap_err();
     assert_eq!(refused, ObservabilityError::KnownMap);
     study.map.mode = lienav_slam::MapMode::Mapping;
     let filters = ["ekf", "reduced"].map(|filter| {
         let study = Study { filter: filter.into(), ..study.clone() };
-        FilterReport::new(observe(&study, &recording.inputs, 5).unwrap())
+        FilterReport::new(observe(&study, (&recording.inputs, &recording.equipment), 5).unwrap())
     });
     let report = Report { source: "circle".into(), scans: 5, filters: filters.into() };
     let text = to_text(&report);

@@ -4,10 +4,10 @@ use super::nothing_used::Given;
 use super::result::{Estimate, MatchedMeasurement, Motions, Run, RunError, ScanMatches, StartBelief, Update};
 use crate::timeline::Timeline;
 use lienav_io::map_file::MapFile;
-use lienav_io::recording::Input;
+use lienav_io::recording::{Equipment, Feeder, Input};
 use lienav_slam::{
-    Config, ConfigError, DropReason, Filter, LandmarkMap, MapMode, MeasurementKind, Sensor, Slam, StartMode, Step,
-    Subject, Without,
+    Config, ConfigError, DropReason, Filter, LandmarkMap, MapMode, MeasurementKind, Slam, StartMode, Step, Subject,
+    Without,
 };
 use lienav_submaps::{Status, Submaps, Worker};
 use std::time::Instant;
@@ -15,6 +15,8 @@ use std::time::Instant;
 /// A filter at work: it is fed input by input, and what comes out is kept.
 pub struct Session {
     pub(crate) slam: Slam,
+    /// Which odometry counts.
+    feeder: Feeder,
     /// Of a map in parts.
     parts: Option<Submaps>,
     /// What is done beside the filter, in place here, s.
@@ -33,21 +35,20 @@ pub struct Session {
 }
 
 impl Session {
-    /// A filter with these settings and with sensors that a program has added, before any input.
+    /// A filter with these settings and with what its input needs beside them, before any input.
     ///
     /// # Errors
     /// A configuration that cannot be used.
-    pub fn new(filter: Filter, config: &Config, sensors: &[Sensor]) -> Result<Self, ConfigError> {
+    pub fn new(filter: Filter, config: &Config, equipment: &Equipment) -> Result<Self, ConfigError> {
         let mut slam = match config.makes_submaps() {
             false => Slam::with_filter(filter, config.clone())?,
             true => Slam::of_submaps(filter, config.clone())?,
         };
-        for sensor in sensors {
-            slam.add_sensor(sensor.clone())?;
-        }
+        equipment.equip(&mut slam)?;
         let parts = Submaps::new(&slam, Worker::InPlace)?;
         Ok(Self {
             slam,
+            feeder: Feeder::new(equipment),
             parts,
             beside_s: 0.0,
             estimates: Vec::new(),
@@ -112,11 +113,9 @@ impl Session {
             self.kinds.push(scan.kind);
         }
         self.given.add(input);
-        self.timed(|slam| match input {
-            Input::Odometry(odometry) => slam.odometry(odometry),
-            Input::Imu(imu) => slam.imu(imu),
-            Input::Scan(scan) => slam.features(scan.stamp, scan.kind, &scan.measurements),
-        });
+        let start = Instant::now();
+        let _counted = self.feeder.feed(&mut self.slam, input);
+        self.since_last_step_us += start.elapsed().as_secs_f64() * 1e6;
         self.collect_steps();
     }
 
@@ -164,7 +163,13 @@ impl Session {
             calibration,
             noise: slam.learned_noise(),
             gate_openings: slam.gate_openings(),
-            dropped: slam.counts().by_word().into_iter().map(|(reason, count)| (reason.to_owned(), count)).collect(),
+            dropped: slam
+                .counts()
+                .by_word()
+                .into_iter()
+                .chain(self.feeder.dropped())
+                .map(|(reason, count)| (reason.to_owned(), count))
+                .collect(),
             contradictions: nothing_used.into_iter().collect(),
             warnings: set_back
                 .into_iter()
@@ -174,6 +179,7 @@ impl Session {
                 .chain(full)
                 .chain(free)
                 .chain(of_submaps)
+                .chain(self.feeder.switches())
                 .collect(),
             estimates: self.estimates,
             step_us: self.step_us,

@@ -1,23 +1,21 @@
 //! A bag as a recording.
 
 use super::bounds;
-use super::cdr::{self, CdrError};
 use super::metadata;
 use super::params;
+use super::plan::{Part, Plan, plan};
 use super::read::{BagReader, CDR};
+use super::reader::{Reader, TruthReader, Unread};
 use super::record::Topic;
-use super::static_mount::{StatedExtrinsics, extrinsics_of};
-use super::topics::{Role, Topics, candidates, listed, not_one, roles_of, unread_encoding};
-use crate::convert::{self, Expected, Extrinsics, Frame, Frames, Refusal, pose_of, stamp_of};
+use super::static_mount::look_ahead;
+use super::topics::{Role, Topics, candidates, listed, not_one, not_one_of, unread_encoding};
+use crate::convert::Frames;
 use crate::files::folder_of;
-use crate::geodesy::Datum;
-use crate::messages::{
-    Imu, Message, NavSatFix, Odometry, PointCloud2, PoseStamped, PoseWithCovarianceStamped, TfMessage,
-};
+use crate::intake::{Intake, stated_inputs};
+use crate::messages::{Message, TfMessage};
 use crate::open;
 use crate::recording::{Input, OpenError, Recording};
-use crate::statements::{ClockCheck, FixCheck, OdometryCheck};
-use lienav_slam::MeasurementKind;
+use crate::statements::ClockCheck;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::ErrorKind;
@@ -27,12 +25,6 @@ use std::path::{Path, PathBuf};
 pub const NAME_KEY: &str = "lienav.name";
 /// Prefix of `custom_data` under which a converted bag keeps what its source left out, by reason.
 pub const DROPPED_KEY: &str = "lienav.dropped.";
-
-/// The word under which a message that cannot be decoded is counted. A node never counts any: the middleware keeps
-/// such messages from it.
-pub const UNREADABLE: &str = "unreadable";
-/// The word under which a true pose that is not finite is counted.
-pub const BAD_TRUTH: &str = "bad_truth";
 
 /// Reads a bag: a folder, or a single storage file. A `params.yaml` in the bag's folder gives [`Recording::config`].
 ///
@@ -54,8 +46,9 @@ pub fn load(path: &Path, topics: &Topics) -> Result<Recording, OpenError> {
 pub(crate) struct Loading {
     path: PathBuf,
     bag: BagReader,
+    parts: Vec<Option<Part>>,
     roles: Vec<Option<Role>>,
-    intake: Intake,
+    reader: Reader,
     problems: Problems,
     clocks: ClockCheck,
     /// How many messages of each topic were there, and how many were taken.
@@ -66,7 +59,6 @@ impl Loading {
     /// Opens a bag, as [`load`] does.
     pub fn open(path: &Path, topics: &Topics) -> Result<Self, OpenError> {
         let mut bag = BagReader::open(path)?;
-        let roles = roles_of(bag.topics(), topics).map_err(|problem| OpenError::bag(path, problem))?;
         if let Some(first) = bag.topics().first().filter(|_| bag.topics().iter().all(|topic| topic.encoding != CDR)) {
             return Err(OpenError::bag(path, unread_encoding(first)));
         }
@@ -79,33 +71,42 @@ impl Loading {
         let name = if path.is_dir() { path.file_name() } else { path.file_stem() };
         let name = name.map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned());
         let mut recording = Recording { name, ..Recording::default() };
-        let Notes { frames, states_mount } = read_notes(path, &bag, &mut recording)?;
-        warn_of_topics(bag.topics(), &roles, &mut recording);
+        let Notes { frames, parameters } = read_notes(path, &bag, &mut recording)?;
+        let bad = |problem| OpenError::bag(path, problem);
+        let given = topics.parameters.as_deref().map(|text| params::frames_from_yaml(text, params::NODE));
+        let frames = topics.frames.clone().or(given.transpose().map_err(bad)?.unwrap_or_default()).or(frames);
+        let texts: Vec<&str> = parameters.iter().chain(&topics.parameters).map(String::as_str).collect();
+        let inputs = stated_inputs(&texts, params::NODE).map_err(bad)?;
+        let mut intake = Intake::new(&inputs.settings, None).map_err(bad)?;
+        let Plan { parts, roles, cameras, types, missing } =
+            plan(bag.topics(), topics, &intake, &inputs.uses).map_err(bad)?;
+        recording.warnings.extend(inputs.warnings.iter().chain(&missing).cloned());
+        warn_of_topics(bag.topics(), (&parts, &roles), types, &mut recording);
 
-        let frames = topics.frames.clone().or(frames);
-        let stated = if states_mount {
-            StatedExtrinsics::Nothing { sentence: None }
-        } else {
-            extrinsics_of(&mut bag, &roles, &frames)
-        };
-        bag.select(&roles.iter().map(Option::is_some).collect::<Vec<_>>());
-        let intake = Intake::new(recording, frames, stated);
+        let ahead = look_ahead(&mut bag, &parts, &mut intake, &frames, inputs.is_placed);
+        bag.select(&parts.iter().map(Option::is_some).collect::<Vec<_>>());
         let odometry = roles.iter().position(|&role| role == Some(Role::Odometry));
         let clocks = ClockCheck::new(odometry.map_or("", |topic| bag.topics()[topic].name.as_str()));
-        let (counts, problems) = (vec![[0; 2]; roles.len()], Problems::default());
-        Ok(Self { path: path.to_owned(), bag, roles, intake, problems, clocks, counts })
+        let (counts, problems) = (vec![[0; 2]; parts.len()], Problems::default());
+        let mut reader = Reader::new(recording, frames, (inputs, intake, cameras), &ahead);
+        if let Some(text) = &topics.parameters {
+            reader.prefer(text);
+        }
+        Ok(Self { path: path.to_owned(), bag, parts, roles, reader, problems, clocks, counts })
     }
 
     /// What is known so far besides the input.
     pub fn recording(&self) -> &Recording {
-        &self.intake.recording
+        &self.reader.recording
     }
 
     /// What is known besides the input that was taken out: the truth, what was dropped, and what is to be said.
     pub fn finish(mut self) -> Recording {
         let rest: Vec<Input> = self.by_ref().collect();
         let contradictions = self.contradictions();
-        let mut recording = self.intake.recording;
+        let missed = self.reader.tags_missed();
+        let mut recording = self.reader.recording;
+        recording.warnings.extend(missed);
         recording.contradictions = contradictions;
         recording.inputs = rest;
         recording.truth.sort_by_key(|&(stamp, _)| stamp);
@@ -123,10 +124,11 @@ impl Loading {
             let topic = self.roles.iter().position(|&found| found == Some(role));
             topic.map_or(role.usual_name(), |topic| self.bag.topics()[topic].name.as_str())
         };
-        let odometry = name(Role::Odometry);
-        let findings = (self.clocks.findings().into_iter())
-            .chain(self.intake.odometry.findings(odometry))
-            .chain(self.intake.fixes.findings(name(Role::Fix)));
+        let main = name(Role::Odometry);
+        let sources = self.reader.checks().enumerate();
+        let of_sources = sources.flat_map(|(k, (topic, check))| check.findings(if k == 0 { main } else { topic }));
+        let findings =
+            (self.clocks.findings().into_iter()).chain(of_sources).chain(self.reader.fixes.findings(name(Role::Fix)));
         let topics = self.bag.topics().iter().zip(&self.counts);
         let unread =
             topics.filter(|&(_, &[messages, taken])| messages > 0 && taken == 0).map(|(topic, [messages, _])| {
@@ -142,48 +144,23 @@ impl Iterator for Loading {
 
     fn next(&mut self) -> Option<Input> {
         loop {
+            if let Some(input) = self.reader.next() {
+                return Some(input);
+            }
             let record = self.bag.next()?;
-            let Some(role) = self.roles[record.topic] else { continue };
+            let Some(part) = self.parts[record.topic] else { continue };
             let topic = &self.bag.topics()[record.topic];
             let count = &mut self.counts[record.topic];
             count[0] += 1;
-            match self.intake.take(role, &topic.type_name, &record.data) {
-                Ok(Some(input)) => {
-                    count[1] += 1;
-                    self.clocks.add(&topic.name, input.stamp(), record.log_time);
-                    return Some(input);
-                }
-                Ok(None) => count[1] += 1,
-                Err(unread) => {
-                    self.intake.recording.drop_one(unread.word());
-                    self.problems.note(&topic.name, record.log_time, &unread);
-                }
+            let unread = self.reader.take(part, (&topic.name, &topic.type_name), &record.data);
+            for input in self.reader.ready() {
+                self.clocks.add(&topic.name, input.stamp(), record.log_time);
             }
-        }
-    }
-}
-
-/// Why a message of a bag is dropped.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum Unread {
-    /// Its bytes are not a message of the topic's type.
-    #[error(transparent)]
-    Cdr(#[from] CdrError),
-    /// It does not pass the checks.
-    #[error(transparent)]
-    Refused(#[from] Refusal),
-    /// A true pose that is not finite.
-    #[error("the true pose is not finite")]
-    BadTruth,
-}
-
-impl Unread {
-    /// The word it is counted under.
-    pub(crate) fn word(&self) -> &'static str {
-        match self {
-            Self::Cdr(_) => UNREADABLE,
-            Self::Refused(refusal) => refusal.word(),
-            Self::BadTruth => BAD_TRUTH,
+            count[1] += u64::from(unread.is_empty() || !self.reader.ready().is_empty());
+            for unread in unread {
+                self.reader.recording.drop_one(unread.word());
+                self.problems.note(&topic.name, record.log_time, &unread);
+            }
         }
     }
 }
@@ -212,152 +189,22 @@ impl Problems {
 
 /// Truth that is heard message by message, while a robot drives: the checks are those of [`load`], and what does not
 /// pass them is left out.
-pub struct HeardTruth(Intake);
-
-impl Default for HeardTruth {
-    fn default() -> Self {
-        Self(Intake::new(Recording::default(), Frames::default(), StatedExtrinsics::Nothing { sentence: None }))
-    }
+#[derive(Default)]
+pub struct HeardTruth {
+    recording: Recording,
+    reader: TruthReader,
 }
 
 impl HeardTruth {
     /// Takes a message of [`Role::Truth`] or [`Role::TrueLandmarks`]; other roles are no truth and left out.
     pub fn take(&mut self, role: Role, type_name: &str, bytes: &[u8]) {
-        if matches!(role, Role::Truth | Role::TrueLandmarks) {
-            // It is counted where the whole recording is read.
-            let _left_out = self.0.take(role, type_name, bytes);
-        }
+        // It is counted where the whole recording is read.
+        let _left_out = self.reader.take(&mut self.recording, role, type_name, bytes);
     }
 
     /// What has been heard: poses and landmarks.
     pub fn recording(&self) -> &Recording {
-        &self.0.recording
-    }
-}
-
-/// What messages are taken into.
-struct Intake {
-    recording: Recording,
-    preferred: MeasurementKind,
-    odom: Expected,
-    base: Expected,
-    sensor: Expected,
-    imu: Expected,
-    truth: Expected,
-    /// Where the sensor sits, if `/tf_static` has said so.
-    extrinsics: Option<Extrinsics>,
-    /// The first fix.
-    datum: Option<Datum>,
-    odometry: OdometryCheck,
-    fixes: FixCheck,
-}
-
-impl Intake {
-    fn new(mut recording: Recording, mut frames: Frames, stated: StatedExtrinsics) -> Self {
-        let extrinsics = match stated {
-            StatedExtrinsics::Extrinsics { extrinsics, frame, sentence } => {
-                let sensor = &mut recording.config.get_or_insert_default().sensor;
-                (sensor.x_m, sensor.y_m, sensor.yaw_rad) =
-                    (extrinsics.mount.p.x, extrinsics.mount.p.y, extrinsics.mount.theta);
-                recording.warnings.push(sentence);
-                frames.sensor_frame = Some(frame);
-                Some(extrinsics)
-            }
-            StatedExtrinsics::Nothing { sentence } => {
-                recording.warnings.extend(sentence);
-                None
-            }
-        };
-        Self {
-            extrinsics,
-            preferred: recording.config.as_ref().map_or(MeasurementKind::default(), |config| config.sensor.kind),
-            recording,
-            odom: Expected::new("odom_frame", frames.odom_frame),
-            base: Expected::new("base_frame", frames.base_frame),
-            sensor: Expected::new("sensor_frame", frames.sensor_frame),
-            imu: Expected::new("imu_frame", frames.imu_frame),
-            // No node reads the truth, so no parameter names its frame.
-            truth: Expected::new("", None),
-            datum: None,
-            odometry: OdometryCheck::default(),
-            fixes: FixCheck::default(),
-        }
-    }
-
-    /// The input that a message is, if it is one.
-    fn take(&mut self, role: Role, type_name: &str, bytes: &[u8]) -> Result<Option<Input>, Unread> {
-        match role {
-            Role::Odometry => {
-                let message: Odometry = cdr::decode(bytes)?;
-                let (odom, base) = (self.odom.frame(), self.base.frame());
-                let (odometry, _) = convert::odometry(&message, odom.as_slice(), base.as_slice())?;
-                self.odom.learn(&message.header.frame_id);
-                self.base.learn(&message.child_frame_id);
-                self.odometry.add(&message);
-                return Ok(Some(Input::Odometry(odometry)));
-            }
-            Role::Imu => {
-                let message: Imu = cdr::decode(bytes)?;
-                let imu = convert::imu(&message, &or_base(&self.imu, &self.base))?;
-                self.imu.learn(&message.header.frame_id);
-                return Ok(Some(Input::Imu(imu)));
-            }
-            Role::Scan => {
-                let message: PointCloud2 = cdr::decode(bytes)?;
-                let features = match &self.extrinsics {
-                    Some(extrinsics) => {
-                        convert::check_frame("frame_id", &message.header.frame_id, self.sensor.frame().as_slice())?;
-                        convert::features_from(&message, self.preferred, extrinsics)?
-                    }
-                    None => convert::features(&message, &or_base(&self.sensor, &self.base), self.preferred)?,
-                };
-                self.sensor.learn(&message.header.frame_id);
-                return Ok(Some(Input::Scan(features)));
-            }
-            Role::AbsolutePose => {
-                let message: PoseWithCovarianceStamped = cdr::decode(bytes)?;
-                return Ok(Some(Input::Scan(convert::absolute_pose(&message, &[])?)));
-            }
-            Role::Fix => {
-                let message: NavSatFix = cdr::decode(bytes)?;
-                let fix = convert::nav_sat_fix(&message, &[], &mut self.datum)?;
-                self.fixes.add(&message);
-                return Ok(Some(Input::Scan(fix)));
-            }
-            Role::Truth => self.take_truth(&true_pose(type_name, bytes)?)?,
-            Role::TrueLandmarks => {
-                self.recording.true_landmarks = convert::landmarks(&cdr::decode(bytes)?)?;
-            }
-        }
-        Ok(None)
-    }
-
-    fn take_truth(&mut self, message: &PoseStamped) -> Result<(), Unread> {
-        convert::check_frame("frame_id", &message.header.frame_id, self.truth.frame().as_slice())?;
-        let stamp = stamp_of(&message.header.stamp)?;
-        let pose = pose_of(&message.pose)?;
-        if !(pose.p.x.is_finite() && pose.p.y.is_finite()) {
-            return Err(Unread::BadTruth);
-        }
-        self.truth.learn(&message.header.frame_id);
-        self.recording.truth.push((stamp, pose));
-        Ok(())
-    }
-}
-
-/// The frames a sensor's messages may be in, as for `slam_node`: its own, and that of the robot. Any before its own is
-/// known.
-fn or_base<'a>(own: &'a Expected, base: &'a Expected) -> Vec<Frame<'a>> {
-    own.frame().map_or_else(Vec::new, |own| std::iter::once(own).chain(base.frame()).collect())
-}
-
-fn true_pose(type_name: &str, bytes: &[u8]) -> Result<PoseStamped, CdrError> {
-    match type_name {
-        PoseStamped::TYPE => cdr::decode(bytes),
-        PoseWithCovarianceStamped::TYPE => {
-            cdr::decode::<PoseWithCovarianceStamped>(bytes).map(|m| PoseStamped { header: m.header, pose: m.pose.pose })
-        }
-        _ => cdr::decode::<Odometry>(bytes).map(|m| PoseStamped { header: m.header, pose: m.pose.pose }),
+        &self.recording
     }
 }
 
@@ -365,8 +212,8 @@ fn true_pose(type_name: &str, bytes: &[u8]) -> Result<PoseStamped, CdrError> {
 #[derive(Default)]
 struct Notes {
     frames: Frames,
-    /// Whether it says where the sensor sits.
-    states_mount: bool,
+    /// Its text.
+    parameters: Option<String>,
 }
 
 /// What is known beside the messages: the parameter file, and what a conversion has noted in `metadata.yaml`.
@@ -392,18 +239,26 @@ fn read_notes(path: &Path, bag: &BagReader, recording: &mut Recording) -> Result
             let bad = |problem| OpenError::bag(&params, problem);
             recording.config = Some(params::from_yaml(&text).map_err(bad)?);
             let frames = params::frames_from_yaml(&text, params::NODE).map_err(bad)?;
-            Ok(Notes { frames, states_mount: params::states_mount(&text).map_err(bad)? })
+            Ok(Notes { frames, parameters: Some(text) })
         }
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(Notes::default()),
         Err(error) => Err(OpenError::io(&params, error)),
     }
 }
 
-fn warn_of_topics(topics: &[Topic], roles: &[Option<Role>], recording: &mut Recording) {
+fn warn_of_topics(
+    topics: &[Topic],
+    (parts, roles): (&[Option<Part>], &[Option<Role>]),
+    [odometry, features]: [&'static [&'static str]; 2],
+    recording: &mut Recording,
+) {
     recording.warnings.extend(topics.iter().filter(|topic| topic.encoding != CDR).map(unread_encoding));
-    for role in [Role::Odometry, Role::Scan] {
-        if !roles.contains(&Some(role)) {
-            recording.warnings.push(not_one(topics, roles, role));
+    // Tags and sensors that have names may be all that measure landmarks.
+    let has_others = parts.iter().any(|part| matches!(part, Some(Part::Transforms | Part::Scan(_))));
+    for (role, types) in [(Role::Odometry, odometry), (Role::Scan, features)] {
+        let is_had = roles.contains(&Some(role)) || role == Role::Scan && has_others;
+        if !is_had {
+            recording.warnings.push(not_one_of(topics, roles, role, types));
         }
     }
     // Nobody has to have an inertial sensor; of two, none is used.
@@ -412,7 +267,7 @@ fn warn_of_topics(topics: &[Topic], roles: &[Option<Role>], recording: &mut Reco
     }
     // Transforms are in every bag, and nobody expects them to be read.
     let is_missed = |topic: &Topic| topic.type_name != TfMessage::TYPE;
-    let unused = topics.iter().zip(roles).filter(|(topic, role)| role.is_none() && is_missed(topic));
+    let unused = topics.iter().zip(parts).filter(|(topic, part)| part.is_none() && is_missed(topic));
     let unused: Vec<String> = unused.map(|(topic, _)| format!("{} ({})", topic.name, topic.type_name)).collect();
     if !unused.is_empty() {
         let unused = listed(unused.into_iter(), ", ");

@@ -1,9 +1,12 @@
 use super::*;
 use crate::bag::metadata::Qos;
 use crate::bag::{BagWriter, Existing};
+use crate::convert;
 use crate::convert::{header, pose_message};
+use crate::messages::{Imu, Odometry, PointCloud2, PoseStamped};
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
+use lienav_slam::MeasurementKind;
 
 fn at(millis: i64) -> Stamp {
     Stamp::from_nanos(1_000_000 * millis)

@@ -5,14 +5,17 @@
 
 pub(crate) mod bounds;
 pub mod cdr;
+mod decode;
 mod load;
 mod mcap_chunk;
 mod mcap_parts;
 pub mod metadata;
 pub mod params;
+mod plan;
 mod read;
 mod read_mcap;
 mod read_sqlite;
+mod reader;
 mod record;
 pub mod schema;
 mod static_mount;
@@ -20,9 +23,11 @@ mod topics;
 mod unpack;
 mod write;
 
-pub use load::{BAD_TRUTH, DROPPED_KEY, HeardTruth, NAME_KEY, UNREADABLE, load};
-pub(crate) use load::{Loading, Problems, Unread};
+pub use load::{DROPPED_KEY, HeardTruth, NAME_KEY, load};
+pub(crate) use load::{Loading, Problems};
 pub use read::BagReader;
+pub(crate) use reader::Unread;
+pub use reader::{BAD_TRUTH, UNREADABLE};
 pub use record::{Record, Topic};
 pub use topics::{Role, Topics, roles_of};
 pub(crate) use topics::{magnetic_topic, not_one};
@@ -31,3 +36,6 @@ pub use write::{BagWriter, Existing, TopicId, TypeText, WriteError};
 #[cfg(test)]
 #[path = "read_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+mod inputs_tests;

@@ -29,6 +29,8 @@ pub struct Topics {
     pub truth: Option<String>,
     /// `sensor_msgs/PointCloud2`; usually `/ground_truth/landmarks`.
     pub true_landmarks: Option<String>,
+    /// The text of a parameter file, over that of the bag: which inputs there are, and where sensors sit.
+    pub parameters: Option<String>,
     /// Frames that messages have to be in, over those that the bag states.
     pub frames: Frames,
 }
@@ -86,7 +88,7 @@ impl Role {
         matches!(self, Self::Odometry | Self::Scan | Self::Imu)
     }
 
-    fn asked_for(self, topics: &Topics) -> Option<&str> {
+    pub(super) fn asked_for(self, topics: &Topics) -> Option<&str> {
         match self {
             Self::Odometry => &topics.odometry,
             Self::Scan => &topics.features,
@@ -105,8 +107,18 @@ impl Role {
 /// # Errors
 /// The sentence to show: a topic that was asked for is not there, or not of a type that can have its role.
 pub fn roles_of(found: &[Topic], wanted: &Topics) -> Result<Vec<Option<Role>>, String> {
+    roles_with(found, wanted, Role::types, &[])
+}
+
+/// The same with other types of messages, and without the topics that are `taken`.
+pub(super) fn roles_with(
+    found: &[Topic],
+    wanted: &Topics,
+    types_of: impl Fn(Role) -> &'static [&'static str],
+    taken: &[usize],
+) -> Result<Vec<Option<Role>>, String> {
     let mut roles = vec![None; found.len()];
-    let fits = |topic: &Topic, role: Role| topic.encoding == CDR && role.types().contains(&topic.type_name.as_str());
+    let fits = |topic: &Topic, role: Role| topic.encoding == CDR && types_of(role).contains(&topic.type_name.as_str());
     for role in Role::ALL {
         let (name, asked) = match role.asked_for(wanted) {
             Some(name) => (with_slash(name), true),
@@ -114,7 +126,7 @@ pub fn roles_of(found: &[Topic], wanted: &Topics) -> Result<Vec<Option<Role>>, S
         };
         let named = found.iter().position(|topic| with_slash(&topic.name) == name && fits(topic, role));
         if asked && named.is_none() {
-            let types = role.types().join(" or ");
+            let types = types_of(role).join(" or ");
             if let Some(other) = found.iter().find(|topic| with_slash(&topic.name) == name && topic.encoding != CDR) {
                 return Err(unread_encoding(other));
             }
@@ -129,7 +141,8 @@ pub fn roles_of(found: &[Topic], wanted: &Topics) -> Result<Vec<Option<Role>>, S
         if roles.contains(&Some(role)) {
             continue;
         }
-        let mut free = (0..found.len()).filter(|&i| roles[i].is_none() && fits(&found[i], role));
+        let is_free = |i: &usize| roles[*i].is_none() && !taken.contains(i) && fits(&found[*i], role);
+        let mut free = (0..found.len()).filter(is_free);
         if let (Some(only), None) = (free.next(), free.next()) {
             roles[only] = Some(role);
         }
@@ -143,19 +156,38 @@ pub(super) fn candidates<'a>(
     roles: &'a [Option<Role>],
     role: Role,
 ) -> impl Iterator<Item = &'a str> {
-    let fits = move |topic: &&Topic| topic.encoding == CDR && role.types().contains(&topic.type_name.as_str());
+    candidates_of(found, roles, role.types())
+}
+
+fn candidates_of<'a>(
+    found: &'a [Topic],
+    roles: &'a [Option<Role>],
+    types: &'static [&'static str],
+) -> impl Iterator<Item = &'a str> {
+    let fits = move |topic: &&Topic| topic.encoding == CDR && types.contains(&topic.type_name.as_str());
     let free = found.iter().zip(roles).filter(|(_, role)| role.is_none()).map(|(topic, _)| topic);
     free.filter(fits).map(|topic| topic.name.as_str())
 }
 
 /// Why no topic has this role, with the names of those that could.
 pub(crate) fn not_one(found: &[Topic], roles: &[Option<Role>], role: Role) -> String {
-    let (name, types) = (role.usual_name(), role.types().join(" or "));
-    match candidates(found, roles, role).count() {
+    not_one_of(found, roles, role, role.types())
+}
+
+/// The same where messages of these types have the role.
+pub(super) fn not_one_of(
+    found: &[Topic],
+    roles: &[Option<Role>],
+    role: Role,
+    types: &'static [&'static str],
+) -> String {
+    let candidates = |found, roles| candidates_of(found, roles, types);
+    let (name, types) = (role.usual_name(), types.join(" or "));
+    match candidates(found, roles).count() {
         0 => format!("no topic {name}, and none of type {types}"),
         count => format!(
             "no topic {name}, and {count} topics of type {types}, {}; name the topic to read",
-            listed(candidates(found, roles, role).map(str::to_owned), " and ").escape_debug()
+            listed(candidates(found, roles).map(str::to_owned), " and ").escape_debug()
         ),
     }
 }
@@ -209,7 +241,7 @@ pub(super) fn unread_encoding(topic: &Topic) -> String {
     format!("the messages of {name} are encoded as '{encoding}', and lienav reads '{CDR}'; {remedy}")
 }
 
-fn with_slash(name: &str) -> String {
+pub(super) fn with_slash(name: &str) -> String {
     format!("/{}", name.trim_start_matches('/'))
 }
 

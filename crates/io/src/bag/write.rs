@@ -25,6 +25,12 @@ pub enum WriteError {
         /// What it says.
         error: io::Error,
     },
+    /// A recording with inputs that have no usual topic.
+    #[error(
+        "the recording has further sensors, tags or sources of odometry, which its own bag has and a converted one would \
+         not: keep that bag, or leave them out of its params.yaml"
+    )]
+    Further,
     /// Something is there already.
     #[error("{} exists already; choose another folder, or replace it with --force", .0.display())]
     Exists(PathBuf),

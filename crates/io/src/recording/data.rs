@@ -1,5 +1,6 @@
 //! A recorded run as data.
 
+use super::equipment::Equipment;
 use crate::identities::Identities;
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
@@ -12,6 +13,13 @@ use std::collections::BTreeMap;
 pub enum Input {
     /// Velocities.
     Odometry(Odometry),
+    /// Velocities of a further source, which count while those before it are silent ([`Feeder`](super::Feeder)).
+    Fallback {
+        /// Its place among the sources, from 1.
+        source: u8,
+        /// The velocities.
+        odometry: Odometry,
+    },
     /// A gyroscope's yaw rate.
     Imu(Imu),
     /// What the feature sensor saw at one instant.
@@ -22,7 +30,7 @@ impl Input {
     /// When it was measured.
     pub fn stamp(&self) -> Stamp {
         match self {
-            Self::Odometry(odometry) => odometry.stamp,
+            Self::Odometry(odometry) | Self::Fallback { odometry, .. } => odometry.stamp,
             Self::Imu(imu) => imu.stamp,
             Self::Scan(features) => features.stamp,
         }
@@ -47,6 +55,8 @@ pub struct Recording {
     pub fixes: Option<PositionFixes>,
     /// What the source says of its sensors and of the start; `None` where it says nothing.
     pub config: Option<Config>,
+    /// What a filter needs beside its settings: further sensors, and further sources of odometry.
+    pub equipment: Equipment,
     /// Input that could not be read or does not belong to this run, by reason.
     pub dropped: BTreeMap<String, u64>,
     /// Statements of the source that contradict each other or cannot be meant, one sentence each: they come first in a

@@ -9,6 +9,7 @@ use crate::without::Mechanism;
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
 use nalgebra::{Matrix3, Vector3};
+use serde::{Deserialize, Serialize};
 use std::f64::consts::PI;
 
 /// The association compares a measurement with the eight likeliest landmarks. Where half as many are expected beside
@@ -32,7 +33,7 @@ const IN_VIEW: f64 = 0.5;
 const ENOUGH: usize = 4;
 
 /// What scans say of a robot that may have been carried away.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Suspicion {
     /// The first of them, by its number.
     since: u64,
@@ -45,6 +46,11 @@ pub struct Suspicion {
 }
 
 impl Suspicion {
+    /// Whether it is one that a filter has made, and not of a damaged file.
+    pub fn is_valid(&self) -> bool {
+        self.log_odds <= 0.0 && (0.0..1e9).contains(&self.reach_m)
+    }
+
     /// By how much a pose is more uncertain that is taken from the map with these odds, x, y and yaw: the covariance of
     /// both hypotheses, of which the other one says that the robot may be anywhere among the landmarks. A scan tells
     /// of a robot that was carried away once in a million, so that scans which fit add nothing.

@@ -2,7 +2,7 @@
 
 use crate::config::{Config, ConfigError, MapMode};
 use crate::early::EarlyGate;
-use crate::estimator::SavedEstimator;
+use crate::estimator::{SavedEstimator, Suspicion};
 use crate::filter::Filter;
 use crate::inbox::Inbox;
 use crate::input::Odometry;
@@ -57,6 +57,8 @@ pub struct SavedState {
     twist: Vector3<f64>,
     #[serde(default)]
     steady: SteadyTwist,
+    #[serde(default)]
+    uncertain_place: Option<Suspicion>,
     time_jumps: u64,
     enabled: bool,
 }
@@ -201,6 +203,7 @@ impl Slam {
             newest_twist: self.odometry.newest_twist,
             twist: self.odometry.twist,
             steady: self.odometry.steady,
+            uncertain_place: self.recovery.uncertain_place,
             time_jumps: self.tally.time_jumps,
             enabled: self.intake.enabled,
         }
@@ -246,6 +249,7 @@ impl Slam {
         (self.odometry.waiting, self.odometry.ahead) = (saved.waiting, saved.ahead);
         (self.odometry.newest_twist, self.odometry.twist, self.odometry.steady) =
             (saved.newest_twist, saved.twist, saved.steady);
+        self.recovery.uncertain_place = saved.uncertain_place.filter(Suspicion::is_valid);
         self.trace = self.trace.take().map(|_| Default::default());
         if saved.config != self.config {
             self.estimator.reconfigure(&self.config);

@@ -2,13 +2,13 @@
 
 use super::Worker;
 use crate::ros::diagnostics::SILENCE;
-use crate::ros::slam_node::inputs::{FeaturesOf, OdometryOf, Placed, STANDBY};
 use crate::ros::slam_node::pause::{At, Bridge, bridge};
 use crate::ros::slam_node::topic::Topic;
 use lienav_base::stamp::Stamp;
 use lienav_io::bag::UNREADABLE;
 use lienav_io::bag::cdr::CdrError;
 use lienav_io::convert::Refusal;
+use lienav_io::intake::{FeaturesOf, OdometryOf, Placed, STANDBY};
 use lienav_io::messages::TfMessage;
 use lienav_slam::{DropReason, Measurement, MeasurementKind, Scan};
 use std::time::Instant;
@@ -84,16 +84,15 @@ impl Worker {
         if !self.is_equipped() {
             return;
         }
-        let seen = match self.inputs.features(sensor, message, &mut self.slam, &self.settings) {
+        let (input, placed) = match self.inputs.features(sensor, message, &mut self.slam, &self.settings) {
             Ok(converted) => converted,
             Err(refusal) => return self.refuse_on(topic, &refusal),
         };
-        match &seen.placed {
+        match &placed {
             Some(Placed::Stated(said)) => self.log.info(said),
             Some(Placed::Assumed(said)) => self.log.warn(said),
             None => {}
         }
-        let input = seen.features;
         if self.take_cloud(received, (input.stamp, input.kind, &input.measurements), topic) {
             self.inputs.features_used(sensor);
             self.publish_steps();

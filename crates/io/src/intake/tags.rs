@@ -1,15 +1,14 @@
 //! Tags on `/tf`: which transforms are of tags, and which of them belong together.
 
 use super::settings::TagSettings;
+use crate::convert::{Refusal, TagPattern, stamp_of};
+use crate::messages::{TfMessage, TransformStamped};
+use crate::transforms::StaticTransforms;
 use lienav_base::stamp::Stamp;
-use lienav_io::convert::{Refusal, TagPattern, stamp_of};
-use lienav_io::messages::{TfMessage, TransformStamped};
-use lienav_io::transforms::StaticTransforms;
 use lienav_slam::Measurement;
 use std::collections::VecDeque;
-use std::time::{Duration, Instant};
 
-/// The most clouds of one stamp: of several cameras, or of a detector that sends each tag by itself.
+/// The most scans of one stamp: of several cameras, or of a detector that sends each tag by itself.
 pub const MOST_PARTS: usize = 16;
 
 /// The most tags of a message, and of a stamp: no image has more, and each is compared with the others.
@@ -18,21 +17,18 @@ const MOST_TAGS: usize = 2000;
 /// So many stamps are remembered.
 const MEMORY: usize = 16;
 
-/// Tags of one camera and one stamp, and where in the base frame they are.
+/// The tags of one camera and one stamp, with their positions in the base frame.
 #[derive(Clone, Debug, PartialEq)]
-pub struct TagCloud {
-    /// When they were seen.
+pub struct TagScan {
+    /// The time of the image.
     pub stamp: Stamp,
-    /// Clouds of one stamp are numbered.
+    /// Scans of one stamp are numbered.
     pub part: usize,
-    /// Their positions on the base.
+    /// Their positions in the base frame.
     pub measurements: Vec<Measurement>,
 }
 
-/// A detector that runs has sent a tag by then, unless none is in view.
-const PATIENCE: Duration = Duration::from_secs(10);
-
-/// What has come of tags.
+/// The state of the tags on `/tf`.
 #[derive(Clone, Debug, Default)]
 pub struct Tags {
     patterns: Vec<TagPattern>,
@@ -43,7 +39,6 @@ pub struct Tags {
 /// Frames on `/tf` while none has fitted a pattern.
 #[derive(Clone, Debug, Default)]
 struct Unmatched {
-    since: Option<Instant>,
     /// Frames that are not fixed on the robot, the first few.
     seen: Vec<String>,
     is_matched: bool,
@@ -61,7 +56,7 @@ impl Unmatched {
     }
 }
 
-/// What has come with one stamp.
+/// The tags that came with one stamp.
 #[derive(Clone, Debug)]
 struct Recent {
     stamp: Stamp,
@@ -84,20 +79,20 @@ impl Tags {
         self.patterns.iter().find_map(|pattern| pattern.identity(&transform.child_frame_id))
     }
 
-    /// Time starts anew.
+    /// Time starts again.
     pub fn restart(&mut self) {
         self.recent.clear();
     }
 
-    /// The clouds in a message: one for each camera and stamp. A tag that has come before with the same camera and
+    /// The scans in a message: one for each camera and stamp. A tag that has come before with the same camera and
     /// stamp is left out. Beside them, why some cannot be used.
-    pub fn clouds(
+    pub fn scans(
         &mut self,
         message: &TfMessage,
         (base, tree): (&str, &StaticTransforms),
         settings: &TagSettings,
-    ) -> (Vec<TagCloud>, Vec<Refusal>) {
-        let (mut clouds, mut refusals) = (Vec::<(&str, TagCloud)>::new(), Vec::new());
+    ) -> (Vec<TagScan>, Vec<Refusal>) {
+        let (mut scans, mut refusals) = (Vec::<(&str, TagScan)>::new(), Vec::new());
         let model = settings.camera();
         let mut tags = 0;
         for transform in &message.transforms {
@@ -130,27 +125,26 @@ impl Tags {
                     if !self.is_new(stamp, camera, id) {
                         continue;
                     }
-                    let place = clouds.iter().position(|(frame, cloud)| *frame == camera && cloud.stamp == stamp);
+                    let place = scans.iter().position(|(frame, scan)| *frame == camera && scan.stamp == stamp);
                     let place = place.unwrap_or_else(|| {
-                        clouds.push((camera, TagCloud { stamp, part: 0, measurements: Vec::new() }));
-                        clouds.len() - 1
+                        scans.push((camera, TagScan { stamp, part: 0, measurements: Vec::new() }));
+                        scans.len() - 1
                     });
-                    clouds[place].1.measurements.extend(checked);
+                    scans[place].1.measurements.extend(checked);
                 }
             }
         }
-        let mut clouds: Vec<TagCloud> = clouds.into_iter().map(|(_, cloud)| cloud).collect();
-        clouds.retain(|cloud| !cloud.measurements.is_empty());
-        clouds.iter_mut().for_each(|cloud| cloud.part = self.next_part(cloud.stamp));
-        (clouds, refusals)
+        let mut scans: Vec<TagScan> = scans.into_iter().map(|(_, scan)| scan).collect();
+        scans.retain(|scan| !scan.measurements.is_empty());
+        scans.iter_mut().for_each(|scan| scan.part = self.next_part(scan.stamp));
+        (scans, refusals)
     }
 
-    /// A sentence, once, where `/tf` has had frames for [`PATIENCE`] and none fits a pattern. `own` are the frames of
-    /// the robot itself.
-    pub fn misses(&mut self, now: Instant, own: &[&str], patterns: &[String]) -> Option<String> {
-        let Unmatched { since, seen, is_matched, is_said } = &mut self.unmatched;
-        let since = *since.get_or_insert(now);
-        if *is_matched || *is_said || now.saturating_duration_since(since) < PATIENCE {
+    /// A sentence, once, where `/tf` has had frames and none fits a pattern. `own` are the frames of the robot itself.
+    /// A detector needs time: the caller asks after ten seconds, or at the end of a recording.
+    pub fn misses(&mut self, own: &[&str], patterns: &[String]) -> Option<String> {
+        let Unmatched { seen, is_matched, is_said } = &mut self.unmatched;
+        if patterns.is_empty() || *is_matched || *is_said {
             return None;
         }
         let others = || seen.iter().filter(|frame| !own.contains(&frame.as_str()));
@@ -196,7 +190,7 @@ impl Tags {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lienav_io::convert::header;
+    use crate::convert::header;
 
     fn tag(ms: i64, camera: &str, child: &str, z: f64) -> TransformStamped {
         let header = header(Stamp::from_nanos(1_000_000 * ms), camera);
@@ -205,32 +199,31 @@ mod tests {
         transform
     }
 
-    fn shown(clouds: &[TagCloud]) -> Vec<(i64, usize, Vec<u32>)> {
-        let ids = |cloud: &TagCloud| cloud.measurements.iter().filter_map(|o| o.id).collect();
-        clouds.iter().map(|cloud| (cloud.stamp.nanos() / 1_000_000, cloud.part, ids(cloud))).collect()
+    fn shown(scans: &[TagScan]) -> Vec<(i64, usize, Vec<u32>)> {
+        let ids = |scan: &TagScan| scan.measurements.iter().filter_map(|o| o.id).collect();
+        scans.iter().map(|scan| (scan.stamp.nanos() / 1_000_000, scan.part, ids(scan))).collect()
     }
 
     #[test]
     fn a_pattern_that_fits_nothing_is_said_once_with_a_frame_that_was_seen() {
         let mut tags = Tags::new(vec!["tag36h11:{id}".parse().unwrap()]);
-        let (tree, settings, begun) = (StaticTransforms::default(), TagSettings::default(), Instant::now());
-        let at = |s: u64, frames: &[&str], tags: &mut Tags| {
+        let (tree, settings) = (StaticTransforms::default(), TagSettings::default());
+        let after = |frames: &[&str], tags: &mut Tags| {
             let transforms = frames.iter().map(|frame| tag(5, "left", frame, 2.0)).collect();
-            tags.clouds(&TfMessage { transforms }, ("base_link", &tree), &settings);
-            tags.misses(begun + Duration::from_secs(s), &["odom", "base_link"], &["tag36h11:{id}".into()])
+            tags.scans(&TfMessage { transforms }, ("base_link", &tree), &settings);
+            tags.misses(&["odom", "base_link"], &["tag36h11:{id}".into()])
         };
-        assert_eq!(at(0, &["base_link"], &mut tags), None);
-        assert_eq!(at(11, &["base_link"], &mut tags), None, "frames of the robot alone: no tag was in view");
-        let said = at(12, &["wheel", "tag16h5:7", "arm"], &mut tags).unwrap();
+        assert_eq!(after(&["base_link"], &mut tags), None, "frames of the robot alone: no tag was in view");
+        let said = after(&["wheel", "tag16h5:7", "arm"], &mut tags).unwrap();
         assert!(said.contains("('tag36h11:{id}')") && said.contains("there is 'tag16h5:7'"), "{said}");
-        assert_eq!(at(13, &["tag16h5:7"], &mut tags), None, "once");
+        assert_eq!(after(&["tag16h5:7"], &mut tags), None, "once");
         let mut fine = Tags::new(vec!["tag36h11:{id}".parse().unwrap()]);
-        at(0, &["tag36h11:7"], &mut fine);
-        assert_eq!(at(20, &["tag16h5:7"], &mut fine), None);
+        after(&["tag36h11:7"], &mut fine);
+        assert_eq!(after(&["tag16h5:7"], &mut fine), None);
     }
 
     #[test]
-    fn tags_of_one_camera_and_stamp_are_one_cloud_and_none_counts_twice() {
+    fn tags_of_one_camera_and_stamp_are_one_scan_and_none_counts_twice() {
         let patterns = ["tag36h11:{id}", "marker_{id+1000}"].map(|text| text.parse().unwrap());
         let mut tags = Tags::new(patterns.to_vec());
         let mut tree = StaticTransforms::default();
@@ -239,8 +232,8 @@ mod tests {
         }
         let settings = TagSettings::default();
         let mut take = |transforms: Vec<TransformStamped>| {
-            let (clouds, refusals) = tags.clouds(&TfMessage { transforms }, ("base_link", &tree), &settings);
-            (shown(&clouds), refusals.iter().map(Refusal::word).collect::<Vec<_>>())
+            let (scans, refusals) = tags.scans(&TfMessage { transforms }, ("base_link", &tree), &settings);
+            (shown(&scans), refusals.iter().map(Refusal::word).collect::<Vec<_>>())
         };
         // One image; a robot's own transforms beside it; one tag too far away.
         let image = vec![

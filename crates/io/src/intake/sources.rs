@@ -1,7 +1,7 @@
 //! Which of several sources of odometry counts: the first that is not silent.
 //!
-//! Sources are not averaged: encoders and a visual odometry that slip on the same ice are not independent, and nobody
-//! tells the filter by how much. The first source counts while its messages come; when its last used stamp is older
+//! Sources are not averaged: encoders and a visual odometry that slip on the same ice are not independent, and no message
+//! says by how much. The first source counts while its messages come; when its last used stamp is older
 //! than `odometry.timeout_s`, the next one counts, until the first is back. What comes from a source that does not
 //! count is left out as [`STANDBY`].
 
@@ -27,6 +27,18 @@ pub struct Switch {
     pub to: usize,
 }
 
+impl Switch {
+    /// The sentence about it; `name` gives the topic of a source.
+    pub fn sentence<'a>(&self, name: impl Fn(usize) -> &'a str) -> String {
+        let (from, to) = (name(self.from), name(self.to));
+        if self.to < self.from {
+            format!("odometry comes from {to} again, no longer from {from}")
+        } else {
+            format!("odometry comes from {to}, since {from} is silent (odometry.timeout_s)")
+        }
+    }
+}
+
 impl Sources {
     /// So many.
     pub fn new(count: usize) -> Self {
@@ -34,8 +46,7 @@ impl Sources {
     }
 
     /// Whether a message of `source` with this stamp counts: no better one was heard within `timeout_s` before it. A
-    /// stamp that is older than `jump_back_s` before that of a better source is of another clock, which nobody judges
-    /// here.
+    /// stamp that is older than `jump_back_s` before that of a better source is of another clock, and counts.
     pub fn counts(&self, source: usize, stamp: Stamp, timeout_s: f64, jump_back_s: f64) -> bool {
         self.newest.iter().take(source).flatten().all(|newest| {
             let since = stamp.since(*newest);
@@ -94,7 +105,7 @@ mod tests {
         assert_eq!([hear(1, 200), hear(1, 220), hear(2, 230)], [None, Some(Switch { from: 0, to: 1 }), None]);
         assert_eq!([hear(2, 500), hear(1, 510)], [Some(Switch { from: 1, to: 2 }), Some(Switch { from: 2, to: 1 })]);
         assert_eq!(hear(0, 520), Some(Switch { from: 1, to: 0 }));
-        // An old message of another source is left out, one of another clock is not judged here.
+        // An old message of another source is left out, one of another clock counts.
         assert_eq!(hear(1, 100), None);
         assert_eq!(used, [(1, 0), (0, 10), (1, 220), (2, 500), (1, 510), (0, 520)]);
         assert_eq!((sources.switches(), sources.active()), (5, Some(0)));

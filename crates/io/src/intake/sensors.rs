@@ -2,16 +2,16 @@
 
 use super::message::FeaturesOf;
 use super::settings::{FeaturesMessage, Named, SensorSettings};
-use lienav_io::convert::{
+use crate::convert::{
     DetectionWords, Extrinsics, Frame, Origin, Pinhole, Refusal, TagCamera, april_tags, check_frame, detections,
     features_from, pose_array,
 };
-use lienav_io::messages::CameraInfo;
-use lienav_io::transforms::StaticTransforms;
+use crate::messages::CameraInfo;
+use crate::transforms::StaticTransforms;
 use lienav_lie::Se2;
-use lienav_slam::{Bearing, MeasurementKind, Position, Range, RangeBearing, Scan, Sensor, Slam, StereoBearings};
+use lienav_slam::{Bearing, MeasurementKind, Position, Range, RangeBearing, Scan, Sensor, StereoBearings};
 
-/// The kinds that a cloud can be of.
+/// The kinds of measurements that a message can have.
 const KINDS: [MeasurementKind; 5] = [
     MeasurementKind::RelativePosition,
     MeasurementKind::RangeBearing,
@@ -20,46 +20,69 @@ const KINDS: [MeasurementKind; 5] = [
     MeasurementKind::Bearing,
 ];
 
-/// A sensor of the node.
+/// A feature sensor.
 #[derive(Clone, Debug)]
 pub struct SensorInput {
     /// Its topic, before remapping.
     pub topic: String,
     /// The type of its messages.
     pub message: FeaturesMessage,
-    /// The kind that counts where a cloud has the fields of several; `None` for that of the filter's configuration.
+    /// The kind that counts where a point cloud has the fields of several; `None` for that of the filter's settings.
     kind: Option<MeasurementKind>,
-    /// Where it sits, if the user has said so.
-    stated: Option<Se2>,
-    /// Nobody says where anything sits, and nobody will: a robot without `/tf_static`.
-    pub is_unstated: bool,
+    /// Its mount, if parameters state it.
+    pub stated: Option<Se2>,
     /// The frame of its first message.
     frame: Option<String>,
     extrinsics: Option<Extrinsics>,
-    /// The camera whose images tags are found in, if that has been told.
+    /// The camera whose images tags are found in, once its description has come.
     camera: Option<Pinhole>,
     /// For each of [`KINDS`], the filter's number for it.
     sensors: [MeasurementKind; 5],
-    /// What it measures, for a filter that has not heard of it.
+    /// Its parameters, for a filter that does not have the sensor yet.
     noise: Option<SensorSettings>,
 }
 
-/// The features of a message, and what somebody should know about where the sensor sits.
+/// The measurements of a message, and the mount of the sensor.
 #[derive(Debug)]
 pub struct Seen {
     /// The features, of a kind that the filter knows.
     pub features: Scan,
-    /// Where the sensor sits, if that is new.
+    /// The mount of the sensor in the base frame, which the filter has to have.
+    pub mount: Se2,
+    /// The mount as a sentence, if it is new.
     pub placed: Option<Placed>,
 }
 
-/// What is said about where a sensor sits.
+/// A sentence about the mount of a sensor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Placed {
-    /// Somebody has told.
+    /// Parameters or transforms state it.
     Stated(String),
-    /// Nobody has.
+    /// Nothing states it.
     Assumed(String),
+}
+
+/// What is known of the place of a sensor beside its own parameters.
+#[derive(Clone, Copy, Debug)]
+pub struct Place<'a> {
+    /// The frame of the robot.
+    pub base: &'a str,
+    /// The static transforms so far.
+    pub tree: &'a StaticTransforms,
+    /// The frames that a message may be in if the mount is stated by parameters.
+    pub expected: &'a [Frame<'a>],
+    /// No static transform has come, and none is to be expected: the sensor is taken to sit at the base if its frame is
+    /// one of the expected ones.
+    pub is_unstated: bool,
+}
+
+impl Placed {
+    /// The sentence.
+    pub fn sentence(self) -> String {
+        match self {
+            Self::Stated(sentence) | Self::Assumed(sentence) => sentence,
+        }
+    }
 }
 
 impl SensorInput {
@@ -70,7 +93,6 @@ impl SensorInput {
             message,
             kind: None,
             stated,
-            is_unstated: false,
             frame: None,
             extrinsics: None,
             camera: None,
@@ -91,7 +113,6 @@ impl SensorInput {
             message: settings.message,
             kind: Some(settings.kind),
             stated: is_placed.then_some(place),
-            is_unstated: false,
             frame: None,
             extrinsics: None,
             camera: None,
@@ -100,13 +121,12 @@ impl SensorInput {
         }
     }
 
-    /// What a filter has to have for this sensor, in the order of its numbers.
-    pub fn measurements(&self) -> Vec<Sensor> {
+    /// What a filter has to have for this sensor, in the order of its numbers; nothing for that of `features`.
+    pub fn measurements(&self, mount: Se2) -> Vec<Sensor> {
         let Some(noise) = &self.noise else { return Vec::new() };
         let SensorSettings { position_std_m, range_std_m, bearing_std_rad, .. } = *noise;
         let SensorSettings { baseline_m, min_range_m, max_range_m, late_probability, late_max_m, .. } = *noise;
         let range = Range { std_m: range_std_m, min_range_m, max_range_m, late_probability, late_max_m };
-        let mount = Se2::identity();
         vec![
             Sensor::of_landmarks(Position { std_m: position_std_m, min_range_m, max_range_m }, mount),
             Sensor::of_landmarks(
@@ -119,7 +139,8 @@ impl SensorInput {
         ]
     }
 
-    /// The features of a message. `expected` are the frames that it may be in where the place is stated.
+    /// The measurements of a message. `preferred` decides where the fields of a point cloud are those of several kinds
+    /// and the sensor has no kind of its own.
     ///
     /// # Errors
     /// Why it cannot be used.
@@ -127,15 +148,14 @@ impl SensorInput {
         &mut self,
         message: &FeaturesOf,
         (words, tags): (&DetectionWords, &TagCamera),
-        slam: &mut Slam,
-        place: (&str, &StaticTransforms),
-        expected: &[Frame<'_>],
+        preferred: MeasurementKind,
+        place: &Place<'_>,
     ) -> Result<Seen, Refusal> {
         let before = self.extrinsics;
-        let (extrinsics, placed) = self.extrinsics(&message.header().frame_id, place, expected)?;
-        let preferred = self.kind.unwrap_or(slam.config().sensor.kind);
+        let (extrinsics, placed) = self.extrinsics(&message.header().frame_id, place)?;
+        let preferred = self.kind.unwrap_or(preferred);
         let features = match message {
-            FeaturesOf::Cloud(message) => features_from(message, preferred, &extrinsics),
+            FeaturesOf::PointCloud(message) => features_from(message, preferred, &extrinsics),
             FeaturesOf::Poses(message) => pose_array(message, &extrinsics),
             FeaturesOf::Detections(message) => detections(message, &extrinsics, words),
             FeaturesOf::AprilTags(message) => {
@@ -145,10 +165,14 @@ impl SensorInput {
             }
         };
         if features.is_err() {
-            // Where it sits is said with the first message that is used.
+            // The extrinsics are reported with the first message that is used.
             self.extrinsics = before;
         }
-        Ok(self.taken(features?, &extrinsics, placed, slam))
+        let mut features = features?;
+        if let Some(k) = KINDS.iter().position(|kind| *kind == features.kind) {
+            features.kind = self.sensors[k];
+        }
+        Ok(Seen { features, mount: extrinsics.mount, placed })
     }
 
     /// The topic of the camera's description, beside that of the features; `None` where none is needed.
@@ -162,12 +186,12 @@ impl SensorInput {
         self.camera = Pinhole::of(info).or(self.camera);
     }
 
-    /// Where the sensor sits whose message is in `frame`: as stated, else as `/tf_static` says. It has one frame.
+    /// The extrinsics of the sensor whose message is in `frame`: as stated, else as `/tf_static` says. A sensor has one
+    /// frame.
     fn extrinsics(
         &mut self,
         frame: &str,
-        (base, tree): (&str, &StaticTransforms),
-        expected: &[Frame<'_>],
+        &Place { base, tree, expected, is_unstated }: &Place<'_>,
     ) -> Result<(Extrinsics, Option<Placed>), Refusal> {
         if let Some(place) = self.stated {
             check_frame("frame_id", frame, expected)?;
@@ -181,11 +205,7 @@ impl SensorInput {
             check_frame("frame_id", frame, &[Frame { name: first, origin: Origin::FirstMessage }])?;
         }
         let pose = tree.between(base, frame);
-        if pose.is_none()
-            && self.is_unstated
-            && !expected.is_empty()
-            && check_frame("frame_id", frame, expected).is_ok()
-        {
+        if pose.is_none() && is_unstated && !expected.is_empty() && check_frame("frame_id", frame, expected).is_ok() {
             let extrinsics = Extrinsics::level_at(Se2::identity());
             let said = || {
                 format!(
@@ -220,19 +240,6 @@ impl SensorInput {
         (self.frame, self.extrinsics) = (Some(frame.to_owned()), Some(extrinsics));
         Ok((extrinsics, placed))
     }
-
-    /// The same features under the filter's number for them; the filter is told where the sensor sits, if it does not
-    /// know yet.
-    fn taken(&self, mut features: Scan, extrinsics: &Extrinsics, placed: Option<Placed>, slam: &mut Slam) -> Seen {
-        if let Some(k) = KINDS.iter().position(|kind| *kind == features.kind) {
-            features.kind = self.sensors[k];
-        }
-        if slam.mount(features.kind).is_some_and(|mount| mount != extrinsics.mount) {
-            // Transforms are finite, and the filter has the sensor.
-            let _ = slam.place_sensor(features.kind, extrinsics.mount);
-        }
-        Seen { features, placed }
-    }
 }
 
 fn shown(place: &Se2) -> String {
@@ -242,21 +249,21 @@ fn shown(place: &Se2) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::convert::{features_message, header};
+    use crate::messages::TransformStamped;
     use lienav_base::stamp::Stamp;
-    use lienav_io::convert::{features_message, header};
-    use lienav_io::messages::TransformStamped;
-    use lienav_slam::{Config, Measurement};
+    use lienav_slam::Measurement;
 
     const EXPECTED: [Frame<'static>; 1] = [Frame::parameter("sensor_frame", "feature_sensor")];
 
-    fn cloud(frame: &str) -> FeaturesOf {
+    fn scan(frame: &str) -> FeaturesOf {
         let raw_measurements = vec![Measurement::new(Some(3), [4.0, 0.1])];
         let features =
             Scan { stamp: Stamp::default(), kind: MeasurementKind::RangeBearing, measurements: raw_measurements };
-        FeaturesOf::Cloud(Box::new(features_message(&features, frame)))
+        FeaturesOf::PointCloud(Box::new(features_message(&features, frame)))
     }
 
-    /// What a cloud does not need.
+    /// What a point cloud does not need.
     fn other() -> (&'static DetectionWords, &'static TagCamera) {
         static WORDS: DetectionWords = DetectionWords { classes: Vec::new(), identity: None, min_score: 0.0 };
         static TAGS: TagCamera = TagCamera {
@@ -282,88 +289,73 @@ mod tests {
         tree
     }
 
+    fn place<'a>(tree: &'a StaticTransforms, expected: &'a [Frame<'a>]) -> Place<'a> {
+        Place { base: "base", tree, expected, is_unstated: false }
+    }
+
+    const KIND: MeasurementKind = MeasurementKind::RangeBearing;
+
     #[test]
-    fn without_a_stated_place_a_cloud_waits_for_its_transform_and_then_keeps_its_frame() {
-        let mut slam = Slam::new(Config::default()).unwrap();
-        let mut sensor = SensorInput::main(FeaturesMessage::Cloud, None);
+    fn without_a_stated_place_a_scan_waits_for_its_transform_and_then_keeps_its_frame() {
+        let mut sensor = SensorInput::main(FeaturesMessage::PointCloud, None);
         let none = StaticTransforms::default();
-        let refusal = sensor.read(&cloud("lidar"), other(), &mut slam, ("base", &none), &EXPECTED).unwrap_err();
+        let refusal = sensor.read(&scan("lidar"), other(), KIND, &place(&none, &EXPECTED)).unwrap_err();
         assert_eq!(refusal.word(), "no_transform");
         assert!(refusal.to_string().contains("'base' to 'lidar'") && refusal.to_string().contains("sensor.x_m"));
         let tree = tree("lidar", 0.3);
-        let seen = sensor.read(&cloud("lidar"), other(), &mut slam, ("base", &tree), &EXPECTED).unwrap();
+        let seen = sensor.read(&scan("lidar"), other(), KIND, &place(&tree, &EXPECTED)).unwrap();
         assert_eq!(
             seen.placed.unwrap(),
             Placed::Stated("features sits at x 0.300 y 0.000 yaw 0.000, as /tf_static says (base -> lidar)".into())
         );
-        assert_eq!(
-            (seen.features.kind, slam.mount(MeasurementKind::RangeBearing)),
-            (MeasurementKind::RangeBearing, Some(Se2::new(0.3, 0.0, 0.0)))
-        );
-        assert!(sensor.read(&cloud("lidar"), other(), &mut slam, ("base", &tree), &EXPECTED).unwrap().placed.is_none());
-        let refusal = sensor.read(&cloud("base"), other(), &mut slam, ("base", &tree), &EXPECTED).unwrap_err();
+        assert_eq!((seen.features.kind, seen.mount), (KIND, Se2::new(0.3, 0.0, 0.0)));
+        assert!(sensor.read(&scan("lidar"), other(), KIND, &place(&tree, &EXPECTED)).unwrap().placed.is_none());
+        let refusal = sensor.read(&scan("base"), other(), KIND, &place(&tree, &EXPECTED)).unwrap_err();
         assert_eq!(refusal.word(), "unknown_frame", "two sensors on one topic would be taken for one");
-        // A filter that was made anew is told again.
-        let mut fresh = Slam::new(Config::default()).unwrap();
-        sensor.read(&cloud("lidar"), other(), &mut fresh, ("base", &tree), &EXPECTED).unwrap();
-        assert_eq!(fresh.mount(MeasurementKind::RangeBearing), Some(Se2::new(0.3, 0.0, 0.0)));
     }
 
     #[test]
-    fn on_a_robot_without_transforms_a_sensor_in_its_own_frame_sits_at_the_base_until_somebody_tells() {
-        let mut slam = Slam::new(Config::default()).unwrap();
-        let mut sensor = SensorInput::main(FeaturesMessage::Cloud, None);
+    fn a_robot_without_static_transforms_has_its_sensor_at_the_base_if_its_frame_is_expected() {
+        let mut sensor = SensorInput::main(FeaturesMessage::PointCloud, None);
         let none = StaticTransforms::default();
-        sensor.is_unstated = true;
-        let refusal = sensor.read(&cloud("lidar"), other(), &mut slam, ("base", &none), &EXPECTED).unwrap_err();
-        assert_eq!(refusal.word(), "no_transform", "a frame that nobody has named is no guess");
-        let seen = sensor.read(&cloud("feature_sensor"), other(), &mut slam, ("base", &none), &EXPECTED).unwrap();
-        let Some(Placed::Assumed(said)) = seen.placed else { panic!("{:?}", seen.placed) };
-        assert!(said.contains("/tf_static") && said.contains("sensor.x_m"));
-        assert_eq!(slam.mount(MeasurementKind::RangeBearing), Some(Se2::identity()));
-        sensor.is_unstated = false;
-        let tree = tree("feature_sensor", 0.3);
-        let seen = sensor.read(&cloud("feature_sensor"), other(), &mut slam, ("base", &tree), &EXPECTED).unwrap();
-        assert!(matches!(seen.placed, Some(Placed::Stated(_))));
-        assert_eq!(slam.mount(MeasurementKind::RangeBearing), Some(Se2::new(0.3, 0.0, 0.0)));
+        let unstated = |expected| Place { is_unstated: true, ..place(&none, expected) };
+        let refusal = sensor.read(&scan("lidar"), other(), KIND, &unstated(&EXPECTED)).unwrap_err();
+        assert_eq!(refusal.word(), "no_transform");
+        let seen = sensor.read(&scan("feature_sensor"), other(), KIND, &unstated(&EXPECTED)).unwrap();
+        assert_eq!(seen.mount, Se2::identity());
+        assert!(matches!(seen.placed, Some(Placed::Assumed(_))), "{seen:?}");
+        assert!(sensor.read(&scan("feature_sensor"), other(), KIND, &unstated(&[])).is_err(), "of a named sensor");
     }
 
     #[test]
-    fn messages_in_the_frame_of_the_robot_need_no_transform_and_nobody_claims_one() {
-        let mut slam = Slam::new(Config::default()).unwrap();
-        let mut sensor = SensorInput::main(FeaturesMessage::Cloud, None);
+    fn messages_in_the_frame_of_the_robot_need_no_transform() {
+        let mut sensor = SensorInput::main(FeaturesMessage::PointCloud, None);
         let none = StaticTransforms::default();
-        let seen = sensor.read(&cloud("base"), other(), &mut slam, ("base", &none), &EXPECTED).unwrap();
+        let seen = sensor.read(&scan("base"), other(), KIND, &place(&none, &EXPECTED)).unwrap();
         assert_eq!(seen.placed, Some(Placed::Stated("features sits at base, the frame of its messages".into())));
     }
 
     #[test]
     fn a_stated_place_overrides_transforms() {
-        let mut slam = Slam::new(Config::default()).unwrap();
-        let place = Se2::new(0.1, 0.2, 0.3);
-        let mut sensor = SensorInput::main(FeaturesMessage::Cloud, Some(place));
+        let mount = Se2::new(0.1, 0.2, 0.3);
+        let mut sensor = SensorInput::main(FeaturesMessage::PointCloud, Some(mount));
         let tree = tree("feature_sensor", 0.3);
-        let seen = sensor.read(&cloud("feature_sensor"), other(), &mut slam, ("base", &tree), &EXPECTED).unwrap();
-        let told = "features sits at x 0.100 y 0.200 yaw 0.300, as its parameters say";
-        assert_eq!(seen.placed.unwrap(), Placed::Stated(told.into()));
-        assert_eq!(slam.mount(MeasurementKind::RangeBearing), Some(place));
-        let refusal = sensor.read(&cloud("lidar"), other(), &mut slam, ("base", &tree), &EXPECTED).unwrap_err();
+        let seen = sensor.read(&scan("feature_sensor"), other(), KIND, &place(&tree, &EXPECTED)).unwrap();
+        let said = "features sits at x 0.100 y 0.200 yaw 0.300, as its parameters say";
+        assert_eq!((seen.placed.unwrap(), seen.mount), (Placed::Stated(said.into()), mount));
+        let refusal = sensor.read(&scan("lidar"), other(), KIND, &place(&tree, &EXPECTED)).unwrap_err();
         assert_eq!(refusal.word(), "unknown_frame");
     }
 
     #[test]
     fn a_named_sensor_has_numbers_of_its_own() {
-        let mut slam = Slam::new(Config::default()).unwrap();
         let settings = SensorSettings { x_m: 1.0, ..SensorSettings::default() };
         let named = Named { name: "rear".into(), settings, is_placed: true };
         let mut sensor = SensorInput::named(&named, 0);
-        for measurement in sensor.measurements() {
-            slam.add_sensor(measurement).unwrap();
-        }
+        assert_eq!(sensor.measurements(Se2::identity()).len(), KINDS.len());
         let none = StaticTransforms::default();
-        let seen = sensor.read(&cloud("anything"), other(), &mut slam, ("base", &none), &[]).unwrap();
+        let seen = sensor.read(&scan("anything"), other(), KIND, &place(&none, &[])).unwrap();
         assert_eq!((sensor.topic.as_str(), seen.features.kind), ("rear/features", MeasurementKind::Added(1)));
-        assert_eq!(slam.mount(MeasurementKind::Added(1)), Some(Se2::new(1.0, 0.0, 0.0)));
-        assert_eq!(slam.mount(MeasurementKind::Added(9)), None);
+        assert_eq!(seen.mount, Se2::new(1.0, 0.0, 0.0));
     }
 }

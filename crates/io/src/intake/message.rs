@@ -1,13 +1,13 @@
 //! Messages with measurements of landmarks and with odometry, of whichever type.
 
-use lienav_io::messages::{
+use crate::messages::{
     self, AprilTagDetectionArray, Detection3DArray, PointCloud2, PoseArray, TwistWithCovarianceStamped,
 };
 
-/// A message with features.
+/// A message with measurements of landmarks.
 pub enum FeaturesOf {
-    /// A cloud.
-    Cloud(Box<PointCloud2>),
+    /// A point cloud.
+    PointCloud(Box<PointCloud2>),
     /// Poses.
     Poses(Box<PoseArray>),
     /// Things in space.
@@ -20,7 +20,7 @@ impl FeaturesOf {
     /// When it was made, and in which frame.
     pub fn header(&self) -> &messages::Header {
         match self {
-            Self::Cloud(message) => &message.header,
+            Self::PointCloud(message) => &message.header,
             Self::Poses(message) => &message.header,
             Self::Detections(message) => &message.header,
             Self::AprilTags(message) => &message.header,
