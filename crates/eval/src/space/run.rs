@@ -84,7 +84,9 @@ pub fn run(recording: &SpaceRecording, truth: &Truth, name: &str, options: &Opti
     let settings = Settings::of(recording);
     let (session, warnings) = match recording.layout {
         Layout::Starry => with_twists(recording, truth, filter, &settings, options)?,
-        Layout::EurocTracks | Layout::Starloc => with_inertial(recording, truth, filter, &settings, options)?,
+        Layout::EurocTracks | Layout::Starloc | Layout::Simulated => {
+            with_inertial(recording, truth, filter, &settings, options)?
+        }
     };
     let lost = (session.counts.widened > 0).then(|| {
         let count = session.counts.widened;
@@ -114,6 +116,7 @@ fn with_inertial<'a>(
     let begin = start(recording, truth, settings, &filter);
     let begin = begin.ok_or_else(|| RunError::NoStart(recording.name.clone()))?;
     let mut session = Session::new(begin.state, filter, &recording.camera, settings);
+    session.further = &recording.further_cameras;
     if options.has_map {
         let sigma = options.map_sigma.unwrap_or(settings.map_sigma);
         session.set_map(&recording.landmarks, &truth.level, sigma);

@@ -56,6 +56,8 @@ pub struct Session<'a> {
     pub state: State,
     step: Step,
     camera: &'a Camera,
+    /// Further cameras of the body.
+    pub further: &'a [Camera],
     settings: &'a Settings,
     /// Landmarks whose places are known.
     mapped: Option<Vec<u64>>,
@@ -87,6 +89,7 @@ impl<'a> Session<'a> {
             state,
             step,
             camera,
+            further: &[],
             settings,
             mapped: None,
             estimates: Vec::new(),
@@ -196,6 +199,12 @@ impl<'a> Session<'a> {
                 Image::Normalized(at) => {
                     let camera = Pinhole { focal, centre: nalgebra::Vector2::zeros() };
                     let pixel = at.component_mul(&focal);
+                    pixels.push(Pixel { target, mount, camera, pixel, sigma: noise.own[0] });
+                }
+                Image::Further(k, at) => {
+                    let Some(own) = self.further.get(k) else { continue };
+                    let camera = Pinhole { focal: own.focal, centre: nalgebra::Vector2::zeros() };
+                    let (mount, pixel) = (Mount::Fixed(own.on_body), at.component_mul(&own.focal));
                     pixels.push(Pixel { target, mount, camera, pixel, sigma: noise.own[0] });
                 }
                 Image::Stereo(z) => {

@@ -1,6 +1,6 @@
 //! What is taken for the noise of a recording, by its layout.
 
-use lienav_inertial::imu::ImuNoise;
+use lienav_inertial::imu::{GRAVITY, ImuNoise};
 use lienav_io::space::data::{Image, Layout, SpaceRecording};
 use nalgebra::{Matrix4, Vector4};
 
@@ -95,8 +95,36 @@ impl Settings {
                 tracks_end: false,
                 grid_hz: 0.0,
             },
+            Layout::Simulated => Self {
+                imu: stated_imu(recording),
+                gravity: recording.gravity.map_or(GRAVITY, |gravity| gravity.norm()),
+                pixels: PixelNoise { own: stated_pixels(recording), common: [0.0; 2] },
+                map_sigma: 0.01,
+                truth_sigma: (0.0, 0.0),
+                start_sigma: recording.start.map_or([0.01, 0.05, 0.01, 0.01, 0.1], |start| start.std),
+                lost_sigma: [0.05, 0.5, 0.3],
+                starts_at_rest: false,
+                tracks_end: false,
+                grid_hz: 0.0,
+            },
         }
     }
+}
+
+/// The inertial sensor as a recording states it.
+fn stated_imu(recording: &SpaceRecording) -> ImuNoise {
+    let stated = recording.stated.inertial;
+    stated.map_or_else(ImuNoise::default, |[gyro, accelerometer, gyro_walk, accelerometer_walk]| ImuNoise {
+        gyro,
+        accelerometer,
+        gyro_walk,
+        accelerometer_walk,
+    })
+}
+
+/// Standard deviations of (u, v) as a recording states them, px.
+fn stated_pixels(recording: &SpaceRecording) -> [f64; 2] {
+    recording.stated.pixels.map_or([1.0; 2], |variances| [variances.x.sqrt(), variances.y.sqrt()])
 }
 
 /// The stated variances of pixels, divided into what the images have alone and in common. In a rectified pair v_l − v_r
