@@ -48,7 +48,8 @@ pub(super) fn steps(text: &str) -> Result<RangeInclusive<usize>, String> {
     }
 }
 
-fn read(source: &str) -> Result<SpaceRecording, Failure> {
+/// Reads a recording, or simulates one.
+pub(super) fn read(source: &str) -> Result<SpaceRecording, Failure> {
     if let Some(name) = source.strip_prefix(PREFIX) {
         return simulated(name);
     }

@@ -1,10 +1,13 @@
-//! `lienav monte-carlo` of scenarios in space.
+//! `lienav monte-carlo` and `lienav observability` in space.
 
 use super::failure::{Failure, print, say_removed};
 use super::monte_carlo::Output;
-use super::progress;
+use super::{progress, space};
 use lienav_eval::folder::{create, remove_leftovers, write_file, write_text};
 use lienav_eval::space::monte_carlo::{Experiment, ExperimentError, Report, carry_out};
+use lienav_eval::space::observability::{self, FilterReport};
+use lienav_eval::space::run::{Options, RunError, run as run_filter};
+use lienav_eval::space::truth::Truth;
 use lienav_sim::space::scenario::SpaceScenario;
 
 /// What is asked for.
@@ -34,7 +37,7 @@ pub(super) fn run(asked: &Asked) -> Result<(), Failure> {
     bar.finish_and_clear();
     let report = report.map_err(|error| match error {
         ExperimentError::Scenario(_) => Failure::WrongCall(error.to_string()),
-        ExperimentError::Run(lienav_eval::space::run::RunError::NoFilter(_)) => Failure::WrongCall(error.to_string()),
+        ExperimentError::Run(RunError::NoFilter(_)) => Failure::WrongCall(error.to_string()),
         ExperimentError::Run(_) => Failure::failed(error),
     })?;
     tell(&if asked.no_times { report.without_times() } else { report }, output)
@@ -53,4 +56,28 @@ fn tell(report: &Report, output: &Output) -> Result<(), Failure> {
     }
     print(&report.to_text())?;
     output.say_where()
+}
+
+/// What filters take for observable along a run.
+pub(super) fn observe(source: &str, filters: &[String], frames: usize, json: bool) -> Result<(), Failure> {
+    let recording = space::read(source)?;
+    let truth = Truth::of(&recording);
+    let one = |name: &String| {
+        let options = Options { window: frames, ..Options::default() };
+        let run = run_filter(&recording, &truth, name, &options).map_err(|error| match error {
+            RunError::NoFilter(_) => Failure::WrongCall(error.to_string()),
+            _ => Failure::failed(error),
+        })?;
+        Ok(FilterReport::new(name, run.windows))
+    };
+    let filters = filters.iter().map(one).collect::<Result<Vec<_>, Failure>>()?;
+    let report = observability::Report { source: recording.name.clone(), frames, filters };
+    if report.filters.iter().all(|filter| filter.windows.is_empty()) {
+        let problem = format!("{source}: no landmarks are followed for {frames} frames; give fewer --clouds");
+        return Err(Failure::Failed(problem));
+    }
+    if json {
+        return print(&format!("{}\n", report.to_json().map_err(Failure::failed)?));
+    }
+    print(&report.to_text())
 }

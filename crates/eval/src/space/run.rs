@@ -1,5 +1,6 @@
 //! A filter over a recording.
 
+use super::observability::{Watch, Window};
 use super::session::{Counts, Estimate, Session};
 use super::settings::Settings;
 use super::start::start;
@@ -9,7 +10,6 @@ use lienav_inertial::covariance::NavMatrix;
 use lienav_inertial::filter::Filter;
 use lienav_inertial::imu::{Imu, ImuSample};
 use lienav_inertial::preintegration::integrator::Integrator;
-use lienav_inertial::preintegration::samples::Interpolation;
 use lienav_inertial::preintegration::twist::{Twist, held};
 use lienav_inertial::rest::RestDetector;
 use lienav_inertial::state::State;
@@ -27,6 +27,8 @@ pub struct Options {
     pub map_sigma: Option<f64>,
     /// Of a recording with steps, which of them, counted from 1.
     pub steps: Option<RangeInclusive<usize>>,
+    /// Frames of the windows for which it is found out what the filter takes for observable; zero for none.
+    pub window: usize,
 }
 
 /// A run.
@@ -44,6 +46,8 @@ pub struct SpaceRun {
     pub counts: Counts,
     /// Landmarks at the end, m, in the world.
     pub landmarks: Vec<(u64, Vector3<f64>)>,
+    /// What the filter took for observable, where that was asked for.
+    pub windows: Vec<Window>,
     /// What the reader should know, one sentence each.
     pub warnings: Vec<String>,
 }
@@ -99,6 +103,7 @@ pub fn run(recording: &SpaceRecording, truth: &Truth, name: &str, options: &Opti
         landmarks: points.map(|landmark| (landmark.id, landmark.position)).collect(),
         estimates: session.estimates,
         step_us: session.step_us,
+        windows: session.watch.map(|watch| watch.windows).unwrap_or_default(),
         warnings: recording.warnings.iter().cloned().chain(warnings).chain(lost).chain(session.failure).collect(),
         counts: session.counts,
     })
@@ -117,11 +122,12 @@ fn with_inertial<'a>(
     let begin = begin.ok_or_else(|| RunError::NoStart(recording.name.clone()))?;
     let mut session = Session::new(begin.state, filter, &recording.camera, settings);
     session.further = &recording.further_cameras;
+    session.watch = (options.window > 0).then(|| Watch::new(filter, options.window));
     if options.has_map {
         let sigma = options.map_sigma.unwrap_or(settings.map_sigma);
         session.set_map(&recording.landmarks, &truth.level, sigma);
     }
-    let mut integrator = Integrator::new(session.state.nav.biases, settings.imu, Interpolation::Linear);
+    let mut integrator = Integrator::new(session.state.nav.biases, settings.imu, settings.interpolation);
     let mut instants = Instants::new(recording, begin.stamp, settings.grid_hz);
     let (mut is_begun, mut rest) = (false, RestDetector::default());
     'samples: for sample in &recording.inertial {

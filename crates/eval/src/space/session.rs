@@ -1,5 +1,6 @@
 //! One filter on its way through a recording: what a frame saw as measurements, and what is kept of each step.
 
+use super::observability::Watch;
 use super::settings::Settings;
 use lienav_base::stamp::Stamp;
 use lienav_inertial::delayed::{Delay, Delayed};
@@ -70,6 +71,8 @@ pub struct Session<'a> {
     spent: f64,
     /// Measurements used and beyond the gate in the last frames, older ones with less weight.
     recent: (f64, f64),
+    /// What the filter takes for observable, where that is asked for.
+    pub watch: Option<Watch>,
     /// Why the run ended before its time.
     pub failure: Option<String>,
 }
@@ -97,6 +100,7 @@ impl<'a> Session<'a> {
             counts: Counts::default(),
             spent: 0.0,
             recent: (0.0, 0.0),
+            watch: None,
             failure: None,
         }
     }
@@ -112,6 +116,9 @@ impl<'a> Session<'a> {
 
     /// Moves the state to another instant.
     pub fn predict(&mut self, increment: &Preintegrated) {
+        if let Some(watch) = &mut self.watch {
+            watch.predict(&self.state, increment);
+        }
         let begin = Instant::now();
         self.step.predict(&mut self.state, increment);
         self.spent += begin.elapsed().as_secs_f64();
@@ -136,6 +143,9 @@ impl<'a> Session<'a> {
         if is_at_rest {
             all.push(&at_rest);
             self.counts.at_rest += 1;
+        }
+        if let Some(watch) = &mut self.watch {
+            watch.correct(&self.state, &all, frame.stamp.secs());
         }
         match self.step.correct(&mut self.state, &all) {
             Ok(corrected) => {

@@ -1,6 +1,7 @@
 //! What is taken for the noise of a recording, by its layout.
 
 use lienav_inertial::imu::{GRAVITY, ImuNoise};
+use lienav_inertial::preintegration::samples::Interpolation;
 use lienav_io::space::data::{Image, Layout, SpaceRecording};
 use nalgebra::{Matrix4, Vector4};
 
@@ -9,6 +10,8 @@ use nalgebra::{Matrix4, Vector4};
 pub struct Settings {
     /// Of the inertial sensor.
     pub imu: ImuNoise,
+    /// How rate and force run between samples. Real ones are means over an interval, simulated ones are values.
+    pub interpolation: Interpolation,
     /// Gravity, m/s².
     pub gravity: f64,
     /// Of the pixels.
@@ -59,6 +62,7 @@ impl Settings {
             // Densities by windows of 0.25 to 1 s against the truth; the data sheet has a sixth of it.
             Layout::EurocTracks => Self {
                 imu: ImuNoise { gyro: 1e-3, accelerometer: 1.2e-2, gyro_walk: 2e-5, accelerometer_walk: 1e-3 },
+                interpolation: Interpolation::Linear,
                 gravity: 9.807,
                 pixels: PixelNoise { own: [2.0; 2], common: [0.0; 2] },
                 map_sigma: 0.02,
@@ -72,6 +76,7 @@ impl Settings {
             },
             Layout::Starloc => Self {
                 imu: ImuNoise { gyro: 2e-3, accelerometer: 2e-2, gyro_walk: 1e-5, accelerometer_walk: 1e-4 },
+                interpolation: Interpolation::Linear,
                 gravity: 9.81,
                 pixels: PixelNoise { own: [0.7; 2], common: [4.0; 2] },
                 // Pixels of the true map are off by 4 px at 1077 px and some metres.
@@ -85,6 +90,7 @@ impl Settings {
             },
             Layout::Starry => Self {
                 imu: ImuNoise::default(),
+                interpolation: Interpolation::Linear,
                 gravity: 0.0,
                 pixels: stereo_noise(recording),
                 map_sigma: 0.02,
@@ -97,6 +103,7 @@ impl Settings {
             },
             Layout::Simulated => Self {
                 imu: stated_imu(recording),
+                interpolation: Interpolation::Cubic,
                 gravity: recording.gravity.map_or(GRAVITY, |gravity| gravity.norm()),
                 pixels: PixelNoise { own: stated_pixels(recording), common: [0.0; 2] },
                 map_sigma: 0.01,
