@@ -247,7 +247,8 @@ impl Delayed {
         self.fill(sights, &place, &axes(state, filter));
         self.triangulate(2 * count);
         let (kind, chart) = (Kind::Point, filter.chart);
-        let landmark = Landmark { id, kind, chart, position: place, anchor, first: place, rejected: 0 };
+        let landmark =
+            Landmark { id, kind, chart, position: place, anchor, first: place, is_confirmed: true, rejected: 0 };
         if !self.append(state, sights, landmark, work) {
             return false;
         }

@@ -79,6 +79,7 @@ pub mod filter;
 pub mod imu;
 mod kernel;
 pub mod linearize;
+pub mod located;
 pub mod measurement;
 pub mod observability;
 pub mod preintegration;

@@ -101,7 +101,8 @@ impl Observability {
         }
         let seen = |direction: nalgebra::DVectorView<f64>| {
             let image: f64 = self.rows.iter().map(|rows| (rows * direction).norm_squared()).sum();
-            let length: f64 = direction.iter().zip(&squares).map(|(x, square)| x * x * square.max(f64::MIN_POSITIVE)).sum();
+            let length: f64 =
+                direction.iter().zip(&squares).map(|(x, square)| x * x * square.max(f64::MIN_POSITIVE)).sum();
             if image > 0.0 { (image / length).sqrt() } else { 0.0 }
         };
         directions.column_iter().map(seen).collect()
