@@ -13,7 +13,7 @@ use crate::propagate::propagate;
 use crate::state::State;
 use crate::state::errors::{Errors, POSITION, ROTATION};
 use crate::state::landmark::{Kind, Landmark};
-use crate::update::{Singular, Updated, Workspace, update};
+use crate::update::{Contradicted, Singular, Updated, Workspace, update};
 use lienav_lie::hat;
 use nalgebra::{Matrix3, SMatrix, Vector3};
 
@@ -132,18 +132,21 @@ impl Step {
                 let measurement: &dyn Measurement = measurements[accepted[k]];
                 if filter.is_iterated { linearize(moved, measurement, &filter) } else { None }
             };
-            let updated = update(state, &mut self.linearized, &filter, &self.bounds, &mut self.work, again)?;
-            let outlier = match updated {
+            let updated = update(state, &mut self.linearized, &filter, &mut self.work, again)?;
+            let Contradicted { worst, other } = match updated {
                 Updated::Done(nis) => {
                     corrected.nis = nis;
                     break;
                 }
-                Updated::Contradicted(k) => k,
+                Updated::Contradicted(contradicted) => contradicted,
             };
             std::mem::swap(&mut self.linearized, &mut self.kept);
-            let one = self.linearized.remove(outlier);
-            self.accepted.remove(outlier);
-            reject(state, &one, corrected);
+            let (first, second) = other.map_or((worst, None), |other| (worst.max(other), Some(worst.min(other))));
+            for outlier in std::iter::once(first).chain(second) {
+                let one = self.linearized.remove(outlier);
+                self.accepted.remove(outlier);
+                reject(state, &one, corrected);
+            }
         }
         for one in &self.linearized {
             if let Some(i) = one.landmark {

@@ -1,6 +1,6 @@
 //! The update: all measurements of an instant at once, by the Kalman gain.
 
-use crate::chi_square::{Bounds, survival};
+use crate::chi_square::survival;
 use crate::covariance::NAV;
 use crate::filter::Filter;
 use crate::kernel;
@@ -16,8 +16,17 @@ use nalgebra::{Matrix3, SMatrix, SVector};
 pub enum Updated {
     /// It was done; the normalized innovation squared of the last linearization.
     Done(f64),
-    /// It was not: this measurement is beyond its bound, given all others.
-    Contradicted(usize),
+    /// It was not: the measurements contradict each other.
+    Contradicted(Contradicted),
+}
+
+/// Measurements that are beyond their bounds, given all others, by their places in the list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Contradicted {
+    /// The one that is farthest beyond.
+    pub worst: usize,
+    /// Another one, where the data do not decide which of the two is wrong.
+    pub other: Option<usize>,
 }
 
 /// Buffers of an update, which keep their allocations.
@@ -353,7 +362,9 @@ impl Workspace {
     /// The measurement that is farthest beyond its bound, given the prior and all others: with λ = S⁻¹ r, its squared
     /// distance to what they predict of it is λ_kᵀ (S⁻¹)_kk⁻¹ λ_k, by which the normalized innovation squared would
     /// shrink without it.
-    fn contradicted(&mut self, all: &[Linearized], nis: f64, bounds: &Bounds) -> Option<usize> {
+    ///
+    /// The farthest of n is beyond its bound by chance n times as often as one.
+    fn contradicted(&mut self, all: &[Linearized], nis: f64, gate: f64) -> Option<Contradicted> {
         let m = self.rows.len() - 1;
         if all.len() < 2 || survival(m, nis) > 1.0 - SCREEN {
             return None;
@@ -366,16 +377,19 @@ impl Workspace {
             let value = self.delta[i];
             (0..i).for_each(|j| self.delta[j] -= self.s[i * m + j] * value);
         }
-        let (mut first, mut worst) = (0, None);
+        let (mut first, mut best, mut next) = (0, (None, 0.0), (None, 0.0));
         for (k, one) in all.iter().enumerate() {
             let distance = self.distance_to_others(first, one.dim);
-            let excess = distance / bounds.of(one.dim);
-            if excess > worst.map_or(1.0, |(_, most)| most) {
-                worst = Some((k, excess));
+            let is_beyond = survival(one.dim, distance) < (1.0 - gate) / all.len() as f64;
+            if is_beyond && distance > best.1 {
+                (best, next) = ((Some(k), distance), best);
+            } else if is_beyond && distance > next.1 {
+                next = (Some(k), distance);
             }
             first += one.dim;
         }
-        worst.map(|(k, _)| k)
+        let is_undecided = best.1 - next.1 < 2.0 * DECIDED;
+        best.0.map(|k| Contradicted { worst: k, other: next.0.filter(|_| is_undecided) })
     }
 
     /// λ_kᵀ (S⁻¹)_kk⁻¹ λ_k of the numbers from a row on; λ is in `delta`.
@@ -416,6 +430,9 @@ const MOST_COLUMNS: usize = 72;
 /// Measurements are tested against each other where their normalized innovation squared is beyond this probability.
 const SCREEN: f64 = 0.95;
 
+/// With log odds beyond this, the data decide which of two measurements is wrong: ten to one.
+const DECIDED: f64 = std::f64::consts::LN_10;
+
 /// An update is linearized so often at most.
 const ITERATIONS: usize = 5;
 
@@ -437,7 +454,6 @@ pub fn update(
     state: &mut State,
     all: &mut Vec<Linearized>,
     filter: &Filter,
-    bounds: &Bounds,
     work: &mut Workspace,
     again: impl Fn(usize, &State) -> Option<Linearized>,
 ) -> Result<Updated, Singular> {
@@ -446,7 +462,7 @@ pub fn update(
     }
     work.mean.keep(state);
     let nis = work.iterate(state, all, filter, again).inspect_err(|_| work.mean.restore(state))?;
-    if let Some(k) = work.contradicted(all, nis, bounds) {
+    if let Some(k) = work.contradicted(all, nis, filter.gate) {
         work.mean.restore(state);
         return Ok(Updated::Contradicted(k));
     }
