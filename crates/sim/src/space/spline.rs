@@ -43,6 +43,8 @@ impl Spline {
         let bend = m0 + (m1 - m0) * inside / h;
         let first = slope + m0 * inside + 0.5 * (m1 - m0) / h * inside * inside;
         let value = y0 + inside * (slope + inside * (0.5 * m0 + (m1 - m0) / (6.0 * h) * inside));
-        if s == inside { [value, first, bend] } else { [value + first * (s - inside), first, 0.0] }
+        // At a knot, s may be outside by its rounding.
+        let is_inside = (0.0..=(n - 1) as f64 * h).contains(&t);
+        if is_inside { [value, first, bend] } else { [value + first * (s - inside), first, 0.0] }
     }
 }

@@ -5,6 +5,7 @@ use super::inertial::{GRAVITY, Grade};
 use super::motion::Motion;
 use super::run::simulate;
 use super::scenario::{CameraKind, MotionKind, SpaceScenario};
+use super::spline::Spline;
 use lienav_lie::LieGroup;
 
 const KINDS: [MotionKind; 6] =
@@ -28,6 +29,21 @@ fn velocity_acceleration_and_rate_are_derivatives() {
             assert!(now.pose.rotation.orthogonality_error() < 1e-12);
         }
     }
+}
+
+#[test]
+fn a_spline_is_smooth_at_its_knots() {
+    let spline = Spline::new(0.8, vec![0.0, 0.7, -0.3, 0.2, 0.9, 0.1]);
+    for k in 1..5_u32 {
+        let t = 0.8 * f64::from(k);
+        let [before, at, after] = [t - 1e-7, t, t + 1e-7].map(|t| spline.at(t));
+        for order in 0..3 {
+            assert!((at[order] - before[order]).abs() < 1e-4 && (at[order] - after[order]).abs() < 1e-4, "{t} {order}");
+        }
+    }
+    // Times of samples, most of which are not knots to the last bit.
+    let largest = (0..800).map(|k| f64::from(k) * 0.005).map(|t| (spline.at(t + 0.005)[2] - spline.at(t)[2]).abs());
+    assert!(largest.fold(0.0, f64::max) < 0.2);
 }
 
 #[test]
