@@ -111,7 +111,7 @@ impl Step {
         self.update(state, measurements, &mut corrected)?;
         corrected.removed = remove_rejected(state);
         if self.filter.is_delayed {
-            corrected.initialized = self.delayed.take(state, measurements, &self.filter, &mut self.work);
+            corrected.initialized = self.delayed.take(state, measurements, &self.filter, &self.prior, &mut self.work);
         }
         self.initialize(state, measurements, &mut corrected);
         Ok(corrected)
@@ -202,7 +202,7 @@ impl Step {
         self.initial.clear();
         let waits = self.filter.is_delayed;
         let new = measurements.iter().filter(|one| one.landmark().is_some_and(|id| here.find(id).is_none()));
-        let new = new.filter(|one| !waits || one.view().is_none());
+        let new = new.filter(|one| !waits || prior.waiting_view(**one).is_none());
         let chart = self.filter.chart;
         let with_chart = |one: &&dyn Measurement| {
             let chart = if one.view().is_some() { chart } else { Chart::Cartesian };

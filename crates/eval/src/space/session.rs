@@ -5,11 +5,11 @@ use super::settings::Settings;
 use lienav_base::stamp::Stamp;
 use lienav_inertial::delayed::{Delay, Delayed};
 use lienav_inertial::filter::Filter;
+use lienav_inertial::measurement::Measurement;
 use lienav_inertial::measurement::pixel::{Pinhole, Pixel};
 use lienav_inertial::measurement::point::{Mount, Target};
 use lienav_inertial::measurement::rest::Rest;
 use lienav_inertial::measurement::stereo::StereoPixels;
-use lienav_inertial::measurement::{Measurement, RangePrior};
 use lienav_inertial::preintegration::Preintegrated;
 use lienav_inertial::state::State;
 use lienav_inertial::step::{Step, append_mapped};
@@ -86,7 +86,7 @@ impl<'a> Session<'a> {
     /// A run that begins with this state.
     pub fn new(state: State, filter: Filter, camera: &'a Camera, settings: &'a Settings) -> Self {
         let mut step = Step::new(filter);
-        step.prior = RangePrior { range_m: 3.0, log_sigma: 0.7 };
+        step.prior = settings.ranges;
         step.delayed = Delayed::new(Delay::default());
         Self {
             state,

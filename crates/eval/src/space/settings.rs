@@ -1,6 +1,7 @@
 //! What is taken for the noise of a recording, by its layout.
 
 use lienav_inertial::imu::{GRAVITY, ImuNoise};
+use lienav_inertial::measurement::RangePrior;
 use lienav_inertial::preintegration::samples::Interpolation;
 use lienav_io::space::data::{Image, Layout, SpaceRecording};
 use nalgebra::{Matrix4, Vector4};
@@ -16,6 +17,8 @@ pub struct Settings {
     pub gravity: f64,
     /// Of the pixels.
     pub pixels: PixelNoise,
+    /// How far landmarks are where a measurement does not say so.
+    pub ranges: RangePrior,
     /// Standard deviation of true landmarks as a map, m.
     pub map_sigma: f64,
     /// Standard deviations of the truth by axis, m and rad, as its source states them.
@@ -55,6 +58,9 @@ impl PixelNoise {
     }
 }
 
+/// In a hall of a few metres.
+const ROOM: RangePrior = RangePrior { range_m: 3.0, log_sigma: 0.7 };
+
 impl Settings {
     /// Those of a recording.
     pub fn of(recording: &SpaceRecording) -> Self {
@@ -65,6 +71,7 @@ impl Settings {
                 interpolation: Interpolation::Linear,
                 gravity: 9.807,
                 pixels: PixelNoise { own: [2.0; 2], common: [0.0; 2] },
+                ranges: ROOM,
                 map_sigma: 0.02,
                 // 0.4° in all.
                 truth_sigma: (0.005, 0.4_f64.to_radians() / 3_f64.sqrt()),
@@ -80,6 +87,7 @@ impl Settings {
                 gravity: 9.81,
                 pixels: PixelNoise { own: [0.7; 2], common: [4.0; 2] },
                 // Pixels of the true map are off by 4 px at 1077 px and some metres.
+                ranges: ROOM,
                 map_sigma: 0.05,
                 truth_sigma: (0.002, 0.15_f64.to_radians()),
                 start_sigma: [0.005, 0.05, 0.003, 0.003, 0.1],
@@ -93,6 +101,7 @@ impl Settings {
                 interpolation: Interpolation::Linear,
                 gravity: 0.0,
                 pixels: stereo_noise(recording),
+                ranges: ROOM,
                 map_sigma: 0.02,
                 truth_sigma: (0.002, 0.15_f64.to_radians()),
                 start_sigma: [0.15_f64.to_radians(), 0.0, 0.002, 0.0, 0.0],
@@ -106,6 +115,7 @@ impl Settings {
                 interpolation: Interpolation::Cubic,
                 gravity: recording.gravity.map_or(GRAVITY, |gravity| gravity.norm()),
                 pixels: PixelNoise { own: stated_pixels(recording), common: [0.0; 2] },
+                ranges: RangePrior::UNKNOWN,
                 map_sigma: 0.01,
                 truth_sigma: (0.0, 0.0),
                 start_sigma: recording.start.map_or([0.01, 0.05, 0.01, 0.01, 0.1], |start| start.std),

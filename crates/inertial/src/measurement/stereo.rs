@@ -30,6 +30,9 @@ const LEAST_DISPARITY: f64 = 3.0;
 /// What is farther apart in height, in standard deviations, is not one point.
 const MOST_APART: f64 = 5.0;
 
+/// From a disparity of so many standard deviations on, the range is known to a tenth of it.
+const KNOWN_DISPARITY: f64 = 10.0;
+
 impl StereoPixels {
     /// Standard deviation of u_l − u_r, px.
     fn disparity_sigma(&self) -> f64 {
@@ -58,10 +61,10 @@ impl OfPoint<4> for StereoPixels {
         let (expected, derivative) = self.project(x)?;
         Some(Seen { residual: self.pixels - expected, derivative, noise: self.covariance })
     }
-    /// Without a disparity that differs from zero, the left pixel: such a landmark waits for further views.
-    fn direction(&self, pose: &Se3) -> Option<View> {
+    /// The left pixel, where the disparity does not show the range to a tenth of it.
+    fn vague_direction(&self, pose: &Se3) -> Option<View> {
         let (z, c) = (&self.pixels, &self.covariance);
-        if z.x - z.z >= LEAST_DISPARITY * self.disparity_sigma() && z.x > z.z {
+        if z.x - z.z > KNOWN_DISPARITY * self.disparity_sigma() {
             return None;
         }
         let sigma = Vector2::new(c[(0, 0)], c[(1, 1)]).map(f64::sqrt).component_div(&self.camera.focal);
