@@ -73,6 +73,7 @@
 pub mod chart;
 pub mod chi_square;
 pub mod clone;
+pub mod coordinates;
 pub mod covariance;
 pub mod delayed;
 pub mod filter;

@@ -2,6 +2,7 @@
 
 use crate::chart::Chart;
 use crate::chi_square::Bounds;
+use crate::coordinates::of_update;
 use crate::covariance::NAV;
 use crate::delayed::{Delay, Delayed};
 use crate::filter::{Filter, Linearization};
@@ -107,11 +108,12 @@ impl Step {
     pub fn correct(&mut self, state: &mut State, measurements: &[&dyn Measurement]) -> Result<Corrected, Singular> {
         let mut corrected = Corrected::default();
         self.linearize(state, measurements, &mut corrected);
-        self.gate(state, measurements, &mut corrected);
-        self.update(state, measurements, &mut corrected)?;
+        let filter = of_update(state, &self.filter, &self.linearized);
+        self.gate(state, measurements, &filter, &mut corrected);
+        self.update(state, measurements, &filter, &mut corrected)?;
         corrected.removed = remove_rejected(state);
         if self.filter.is_delayed {
-            corrected.initialized = self.delayed.take(state, measurements, &self.filter, &self.prior, &mut self.work);
+            corrected.initialized = self.delayed.take(state, measurements, &filter, &self.prior, &mut self.work);
         }
         self.initialize(state, measurements, &mut corrected);
         Ok(corrected)
@@ -122,17 +124,17 @@ impl Step {
         &mut self,
         state: &mut State,
         measurements: &[&dyn Measurement],
+        filter: &Filter,
         corrected: &mut Corrected,
     ) -> Result<(), Singular> {
-        let filter = self.filter;
         loop {
             self.kept.clone_from(&self.linearized);
             let accepted = &self.accepted;
             let again = |k: usize, moved: &State| {
                 let measurement: &dyn Measurement = measurements[accepted[k]];
-                if filter.is_iterated { linearize(moved, measurement, &filter) } else { None }
+                if filter.is_iterated { linearize(moved, measurement, filter) } else { None }
             };
-            let updated = update(state, &mut self.linearized, &filter, &mut self.work, again)?;
+            let updated = update(state, &mut self.linearized, filter, &mut self.work, again)?;
             let Contradicted { worst, other } = match updated {
                 Updated::Done(nis) => {
                     corrected.nis = nis;
@@ -175,8 +177,14 @@ impl Step {
 
     /// Leaves out what is too far from its expectation: χ² of its own degrees of freedom, at the linearization of now
     /// or, where the prior is too wide for that, at the one where measurement and prior agree best.
-    fn gate(&mut self, state: &mut State, measurements: &[&dyn Measurement], corrected: &mut Corrected) {
-        let Self { filter, bounds, work, linearized, accepted, .. } = self;
+    fn gate(
+        &mut self,
+        state: &mut State,
+        measurements: &[&dyn Measurement],
+        filter: &Filter,
+        corrected: &mut Corrected,
+    ) {
+        let Self { bounds, work, linearized, accepted, .. } = self;
         let (before, mut kept) = (linearized.len(), 0);
         for k in 0..before {
             let one = linearized[k];

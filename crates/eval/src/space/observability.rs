@@ -1,6 +1,7 @@
 //! What a filter takes for observable along the points where it linearizes.
 //!
-//! A window has the frames in which the same landmarks are followed: those of the state when it begins. Its matrix has
+//! A window has the frames in which the same landmarks are followed: those of the state when it begins, each of which is
+//! measured in half the frames at least. Its matrix has
 //! the rows H_k Φ_{k−1} … Φ_0 of navigation state and landmarks, with columns of length one. Landmarks and an inertial
 //! sensor cannot show the heading and the position: four directions. What corrections do to the coordinates of landmarks
 //! has no part in these and is left out.
@@ -56,6 +57,8 @@ struct Open {
     unobservable: DMatrix<f64>,
     matrix: Observability,
     frames: usize,
+    /// How often each landmark was measured.
+    sights: Vec<usize>,
 }
 
 impl Watch {
@@ -88,14 +91,13 @@ impl Watch {
             let (all, rows) = (unobservable(state, &filter), rows(state, &identities));
             let unobservable = DMatrix::from_fn(rows.len(), 4, |i, j| rows[i].map_or(0.0, |row| all[(row, j)]));
             let matrix = Observability::new(rows.len());
-            self.open = Some(Open { identities, unobservable, matrix, frames: 0 });
+            self.open = Some(Open { sights: vec![0; identities.len()], identities, unobservable, matrix, frames: 0 });
         }
         let Some(open) = &mut self.open else { return };
         let rows = rows(state, &open.identities);
         for one in measurements {
-            if one.landmark().is_none_or(|id| !open.identities.contains(&id)) {
-                continue;
-            }
+            let Some(k) = open.identities.iter().position(|id| one.landmark() == Some(*id)) else { continue };
+            open.sights[k] += 1;
             let Some(linearized) = linearize(state, *one, &filter) else { continue };
             let all = measurement_matrix(state, &linearized);
             let h = DMatrix::from_fn(all.nrows(), rows.len(), |i, j| rows[j].map_or(0.0, |row| all[(i, row)]));
@@ -103,7 +105,10 @@ impl Watch {
         }
         open.frames += 1;
         if open.frames >= self.frames {
-            self.windows.push(close(open, stamp_s));
+            // What was hardly seen has directions of its own that are not.
+            if open.sights.iter().all(|sights| 2 * sights >= open.frames) {
+                self.windows.push(close(open, stamp_s));
+            }
             self.open = None;
         }
     }

@@ -1,8 +1,8 @@
 //! Pixels of a rectified pair of cameras.
 
-use super::{RangePrior, View};
 use super::pixel::Pinhole;
 use super::point::{Mount, OfPoint, Seen, Target, measurement_of_point};
+use super::{RangePrior, View};
 use lienav_lie::Se3;
 use nalgebra::{Matrix3, Matrix4, Matrix4x3, Vector2, Vector3, Vector4};
 
