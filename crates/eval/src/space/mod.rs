@@ -20,4 +20,6 @@ pub mod start;
 pub mod truth;
 
 #[cfg(test)]
+mod simulated_tests;
+#[cfg(test)]
 mod tests;
