@@ -249,7 +249,12 @@ fn run_in_space(source: &str, args: &Args) -> Result<(), Failure> {
     space::evaluate(&space::Evaluation {
         source,
         filters: args.named_filters().to_vec(),
-        options: Options { has_map: args.map.map.is_some(), map_sigma: args.map.std()?, steps: args.steps.clone() },
+        options: Options {
+            has_map: args.map.map.is_some(),
+            map_sigma: args.map.std()?,
+            steps: args.steps.clone(),
+            window: 0,
+        },
         json: args.output.json,
         out: args.output.out.as_deref(),
     })
