@@ -38,7 +38,7 @@ fn outliers_missing_samples_and_false_detections_are_survived() {
         "hand-stereo-industrial-outliers",
         "car-stereo-industrial-outliers",
         "drone-mono-industrial-outliers",
-        "hand-stereo-industrial-gap",
+        "drone-stereo-industrial-gap",
         "car-mono-industrial-gap",
         "hand-mono-industrial-false-misses",
         "hand-mono-industrial-vibration",
