@@ -29,7 +29,7 @@ pub(super) struct Args {
           value_parser = PossibleValuesParser::new(Filter::NAMES), hide_possible_values = true)]
     filters: Vec<String>,
     /// Clouds (in space, frames) of a window, the measurements of which make one observability matrix
-    #[arg(long, value_name = "N", default_value_t = 10, value_parser = at_least_one())]
+    #[arg(long, visible_alias = "frames", value_name = "N", default_value_t = 10, value_parser = at_least_one())]
     clouds: u64,
     /// One setting of the scenario
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = assignment)]
@@ -49,7 +49,7 @@ const EXAMPLES: &str = "Examples:
   lienav observability thesis-circle-10hz-low-q1 --filters thesis-ekf,thesis-fe-ekf,thesis-reduced,default
   lienav observability thesis-line-10hz-low-q4 --set seed=7 --clouds 20 --out observability
   lienav observability woods:lost_in_the_woods --filters ekf,oc-ekf,reduced --json
-  lienav observability space:drone-stereo-industrial --clouds 40
+  lienav observability space:drone-stereo-industrial --frames 40
 
 Turning and moving robot and features together changes no reading of a feature: a filter whose Jacobians know that has a
 null space of dimension 3. The EKF's has dimension 2, because updates move the points where it linearizes.";

@@ -73,7 +73,7 @@ pub(super) fn observe(source: &str, filters: &[String], frames: usize, json: boo
     let filters = filters.iter().map(one).collect::<Result<Vec<_>, Failure>>()?;
     let report = observability::Report { source: recording.name.clone(), frames, filters };
     if report.filters.iter().all(|filter| filter.windows.is_empty()) {
-        let problem = format!("{source}: no landmarks are followed for {frames} frames; give fewer --clouds");
+        let problem = format!("{source}: no landmarks are followed for {frames} frames; give fewer --frames");
         return Err(Failure::Failed(problem));
     }
     if json {

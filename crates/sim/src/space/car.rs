@@ -1,6 +1,6 @@
 //! A car on hills: x along the path, z normal to the ground.
 
-use super::motion::Kinematics;
+use super::kinematics::Kinematics;
 use lienav_lie::{Se3, So3};
 use nalgebra::{Matrix2, Matrix3, Vector2, Vector3};
 

@@ -1,6 +1,7 @@
 //! The inertial sensor: its grades, and what it measures.
 
-use super::motion::{Kinematics, Motion};
+use super::kinematics::Kinematics;
+use super::motion::Motion;
 use super::scenario::{InertialConfig, SpaceScenario};
 use crate::random::{Purpose, generator, normal};
 use lienav_base::stamp::Stamp;

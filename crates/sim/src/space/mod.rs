@@ -18,6 +18,7 @@
 pub mod camera;
 pub mod car;
 pub mod inertial;
+pub mod kinematics;
 pub mod motion;
 pub mod run;
 pub mod scenario;

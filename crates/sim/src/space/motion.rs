@@ -1,6 +1,7 @@
 //! Where a body is at an instant, and how it moves: closed forms.
 
 use super::car;
+use super::kinematics::Kinematics;
 use super::scenario::MotionKind;
 use super::spline::Spline;
 use super::wave::Wave;
@@ -8,26 +9,6 @@ use crate::random::{Purpose, generator};
 use lienav_lie::{LieGroup, Se3, So3};
 use nalgebra::Vector3;
 use rand::RngExt;
-
-/// Pose and motion at an instant.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Kinematics {
-    /// From the body (x ahead, y left, z up) to the world.
-    pub pose: Se3,
-    /// m/s, in the world.
-    pub velocity: Vector3<f64>,
-    /// m/s², in the world.
-    pub acceleration: Vector3<f64>,
-    /// rad/s, in the axes of the body.
-    pub rate: Vector3<f64>,
-}
-
-impl Kinematics {
-    /// Specific force, m/s², in the axes of the body: Rᵀ(v̇ − g).
-    pub fn force(&self, gravity: f64) -> Vector3<f64> {
-        self.pose.rotation.rotate_back(&(self.acceleration + Vector3::z() * gravity))
-    }
-}
 
 /// A motion.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,7 +2,8 @@
 
 use super::camera::{Camera, Seen, Tracker, cameras};
 use super::inertial::{Biases, InertialSample, draw, samples};
-use super::motion::{Kinematics, Motion};
+use super::kinematics::Kinematics;
+use super::motion::Motion;
 use super::scenario::{SpaceScenario, SpaceScenarioError};
 use super::world::landmarks;
 use crate::random::{Purpose, generator};
