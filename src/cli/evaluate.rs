@@ -32,7 +32,7 @@ use std::path::{Path, PathBuf};
 #[command(after_help = EXAMPLES, allow_negative_numbers = true)]
 pub(super) struct Args {
     /// Bag (folder, .mcap or .db3), woods:FOLDER, mrclam:FOLDER:ROBOT, victoria:FOLDER, plaza:FOLDER or
-    /// g2o:FILE[:TRUTH]; in space euroc-tracks:FOLDER, starloc:FOLDER or starry:FOLDER
+    /// g2o:FILE[:TRUTH]; in space euroc-tracks:FOLDER, starloc:FOLDER, starry:FOLDER or space:NAME[:SEED]
     #[arg(required_unless_present = "live")]
     source: Option<String>,
     /// Which filter, or the batch estimate; may be given several times
@@ -249,7 +249,12 @@ fn run_in_space(source: &str, args: &Args) -> Result<(), Failure> {
     space::evaluate(&space::Evaluation {
         source,
         filters: args.named_filters().to_vec(),
-        options: Options { has_map: args.map.map.is_some(), map_sigma: args.map.std()?, steps: args.steps.clone() },
+        options: Options {
+            has_map: args.map.map.is_some(),
+            map_sigma: args.map.std()?,
+            steps: args.steps.clone(),
+            window: 0,
+        },
         json: args.output.json,
         out: args.output.out.as_deref(),
     })

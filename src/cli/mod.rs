@@ -38,6 +38,7 @@ mod signals;
 mod simulate;
 mod source;
 mod space;
+mod space_runs;
 
 use clap::Parser;
 use clap::error::ErrorKind;
@@ -92,7 +93,7 @@ A SOURCE is a rosbag2 bag (its folder, or an .mcap or .db3 file), `woods:FOLDER`
 graph of poses and landmarks (EDGE_SE2, EDGE_SE2_XY; EDGE2, ODOMETRY, LANDMARK; .gz, too) whose noise is read as
 `information` (EDGE_SE2), `sqrt_information` (the others), `toro` where the order of its numbers leaves no other choice,
 or as NOISE says, `covariance` too. In space, for `evaluate` and `info`: `euroc-tracks:FOLDER`, `starloc:FOLDER` and
-`starry:FOLDER`. A source is never written to.
+`starry:FOLDER`, or a simulated run, `space:NAME[:SEED]`. A source is never written to.
 
 Exit codes: 0 done, 1 failed, 2 wrong call, 3 an expectation of --expect does not hold; one line on standard error says
 why. Results and bags are written as a whole or not at all; what was there before stays until then.";

@@ -3,18 +3,19 @@
 use super::arguments::{at_least_one, refuse_twins};
 use super::failure::{Failure, print, say_removed, warn};
 use super::layers::assignment;
-use super::{progress, scenario};
+use super::{progress, scenario, space, space_runs};
 use clap::builder::PossibleValuesParser;
 use lienav_eval::folder::remove_leftovers;
 use lienav_eval::method::Method;
 use lienav_eval::monte_carlo::{Experiment, ExperimentError, Outcome, Report, Shard, ShardError, make, to_text, write};
+use lienav_eval::space::simulated::PREFIX;
 use std::path::{Path, PathBuf};
 
 /// Simulate many runs of a scenario, run filters over them, and report errors and consistency
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
-    /// A YAML file, or the name of a shipped scenario (see --list)
+    /// A YAML file, or the name of a shipped scenario (see --list); in space, `space:NAME` or `space:FILE.yaml`
     #[arg(required_unless_present = "list")]
     scenario: Option<String>,
     /// How many runs
@@ -23,9 +24,10 @@ pub(super) struct Args {
     /// The seeds of the runs come from this
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Filters, separated by commas; the others are compared with the first
+    /// Filters, separated by commas; the others are compared with the first. In space default, reduced, ekf, fe-ekf,
+    /// oc-ekf and group
     #[arg(long, value_name = "A,B,…", value_delimiter = ',', default_value = "default",
-          value_parser = PossibleValuesParser::new(Method::names()), hide_possible_values = true)]
+          value_parser = PossibleValuesParser::new(Method::names().chain(["group"])), hide_possible_values = true)]
     filters: Vec<String>,
     /// One setting of the scenario
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = assignment)]
@@ -71,6 +73,7 @@ const EXAMPLES: &str = "Examples:
   lienav monte-carlo thesis-line-10hz-low-q1 --filters thesis-reduced --filter-set choices.noise_at=predicted
   lienav monte-carlo esde --runs 400 --shard 3/8 --out parts     on each of eight machines, then
   lienav merge parts --no-times --out results
+  lienav monte-carlo space:drone-mono-consumer --runs 20 --filters default,reduced,ekf,fe-ekf,oc-ekf
   lienav monte-carlo --list
 
 Every filter gets the same runs. `lienav evaluate --help` names the filters; `batch` is the maximum-likelihood estimate
@@ -79,6 +82,12 @@ of each whole run, the least error that its data allow.";
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let Some(name) = args.scenario.as_deref().filter(|_| !args.list) else { return scenario::list() };
     refuse_twins(args.filters.iter())?;
+    if let Some(name) = name.strip_prefix(PREFIX) {
+        return in_space(name, args);
+    }
+    if args.filters.iter().any(|filter| filter == "group") {
+        return Err(Failure::WrongCall("--filters group: a filter in space, for space:NAME".to_owned()));
+    }
     if args.filter_settings.iter().any(|(name, _)| name == "filter") {
         let problem = "--filter-set filter=… would call one filter by the name of another; give it to --filters";
         return Err(Failure::WrongCall(problem.to_owned()));
@@ -97,6 +106,22 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     }
     let outcome = args.output.on_threads(|| carry_out(&experiment))??;
     tell(&outcome, args.no_times, &args.output)
+}
+
+/// The same of a scenario in space.
+fn in_space(name: &str, args: &Args) -> Result<(), Failure> {
+    let options = [("--filter-set", !args.filter_settings.is_empty()), ("--shard", args.shard.is_some())];
+    if let Some((option, _)) = options.iter().find(|(_, is_given)| *is_given) {
+        return Err(Failure::WrongCall(format!("{option}: not for scenarios in space; leave it out")));
+    }
+    space_runs::run(&space_runs::Asked {
+        scenario: space::scenario(name, &args.settings)?,
+        filters: &args.filters,
+        runs: usize::try_from(args.runs).map_err(Failure::failed)?,
+        seed: args.seed,
+        no_times: args.no_times,
+        output: &args.output,
+    })
 }
 
 /// Prints the report of an experiment, and writes the folder where one is asked for.

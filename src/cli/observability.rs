@@ -4,7 +4,7 @@ use super::arguments::{at_least_one, refuse_twins};
 use super::failure::{Failure, print, say_removed};
 use super::layers::assignment;
 use super::source::open;
-use super::{progress, scenario};
+use super::{progress, scenario, space, space_runs};
 use clap::builder::PossibleValuesParser;
 use lienav_eval::folder::remove_leftovers;
 use lienav_eval::observability::{FilterReport, Report, observe, to_text, write};
@@ -21,14 +21,15 @@ use std::path::PathBuf;
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
-    /// A SOURCE (see `lienav --help`), the name of a shipped scenario, or a YAML file with a scenario
+    /// A SOURCE (see `lienav --help`), the name of a shipped scenario, or a YAML file with a scenario; in space
+    /// `space:NAME[:SEED]` or a recording with an inertial sensor
     source: String,
     /// Filters, separated by commas
     #[arg(long, value_name = "A,B,…", value_delimiter = ',', default_value = "ekf,fe-ekf,oc-ekf,reduced,default",
           value_parser = PossibleValuesParser::new(Filter::NAMES), hide_possible_values = true)]
     filters: Vec<String>,
-    /// Clouds of a window, the measurements of which make one observability matrix
-    #[arg(long, value_name = "N", default_value_t = 10, value_parser = at_least_one())]
+    /// Clouds (in space, frames) of a window, the measurements of which make one observability matrix
+    #[arg(long, visible_alias = "frames", value_name = "N", default_value_t = 10, value_parser = at_least_one())]
     clouds: u64,
     /// One setting of the scenario
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = assignment)]
@@ -48,6 +49,7 @@ const EXAMPLES: &str = "Examples:
   lienav observability thesis-circle-10hz-low-q1 --filters thesis-ekf,thesis-fe-ekf,thesis-reduced,default
   lienav observability thesis-line-10hz-low-q4 --set seed=7 --clouds 20 --out observability
   lienav observability woods:lost_in_the_woods --filters ekf,oc-ekf,reduced --json
+  lienav observability space:drone-stereo-industrial --frames 40
 
 Turning and moving robot and features together changes no reading of a feature: a filter whose Jacobians know that has a
 null space of dimension 3. The EKF's has dimension 2, because updates move the points where it linearizes.";
@@ -59,6 +61,13 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
         return Err(Failure::WrongCall(problem.to_owned()));
     }
     let clouds = usize::try_from(args.clouds).map_err(Failure::failed)?;
+    if space::is_in_space(&args.source) {
+        let is_set = !args.settings.is_empty() || !args.filter_settings.is_empty();
+        if is_set || args.out.is_some() {
+            return Err(Failure::WrongCall("--set, --filter-set and --out: not for sources in space".to_owned()));
+        }
+        return space_runs::observe(&args.source, &args.filters, clouds, args.json);
+    }
     let input = Source::read(args)?;
     let spinner = progress::spinner("filtering".to_owned());
     let filters = args.filters.iter().map(|filter| {

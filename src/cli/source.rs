@@ -10,7 +10,7 @@ use lienav_io::recording::{OpenError, Recording, Stream, open_with, stream};
 #[derive(clap::Args)]
 pub(super) struct Source {
     /// Bag (folder, .mcap or .db3), woods:FOLDER, mrclam:FOLDER:ROBOT, victoria:FOLDER, plaza:FOLDER or
-    /// g2o:FILE[:TRUTH]; in space euroc-tracks:FOLDER, starloc:FOLDER or starry:FOLDER
+    /// g2o:FILE[:TRUTH]; in space euroc-tracks:FOLDER, starloc:FOLDER, starry:FOLDER or space:NAME[:SEED]
     source: String,
     #[command(flatten)]
     topics: TopicArgs,

@@ -10,17 +10,24 @@ use lienav_eval::space::folder;
 use lienav_eval::space::report::{Report, to_json, to_text};
 use lienav_eval::space::run::{Options, RunError, SpaceRun, run};
 use lienav_eval::space::settings::Settings;
+use lienav_eval::space::simulated::{PREFIX, recording};
 use lienav_eval::space::truth::Truth;
+use lienav_io::files::read_text;
 use lienav_io::recording::OpenError;
+use lienav_io::settings_file::with;
 use lienav_io::space::data::SpaceRecording;
 use lienav_io::space::open;
+use lienav_sim::space::scenario::SpaceScenario;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::ops::RangeInclusive;
 use std::path::Path;
 
-pub(super) use lienav_io::space::is_in_space;
+/// Whether a source is a recording in space, or a scenario: `space:NAME[:SEED]`.
+pub(super) fn is_in_space(source: &str) -> bool {
+    lienav_io::space::is_in_space(source) || source.starts_with(PREFIX)
+}
 
 /// What is asked for.
 pub(super) struct Evaluation<'a> {
@@ -41,7 +48,11 @@ pub(super) fn steps(text: &str) -> Result<RangeInclusive<usize>, String> {
     }
 }
 
-fn read(source: &str) -> Result<SpaceRecording, Failure> {
+/// Reads a recording, or simulates one.
+pub(super) fn read(source: &str) -> Result<SpaceRecording, Failure> {
+    if let Some(name) = source.strip_prefix(PREFIX) {
+        return simulated(name);
+    }
     let spinner = progress::spinner(format!("reading {source}"));
     let recording = open(source);
     spinner.finish_and_clear();
@@ -49,6 +60,35 @@ fn read(source: &str) -> Result<SpaceRecording, Failure> {
         OpenError::Source { .. } => Failure::WrongCall(error.to_string()),
         _ => Failure::failed(error),
     })
+}
+
+/// NAME[:SEED]: a run of a scenario.
+fn simulated(name: &str) -> Result<SpaceRecording, Failure> {
+    let wrong = |problem: String| Failure::WrongCall(problem);
+    let (name, seed) = match name.rsplit_once(':') {
+        Some((name, seed)) => {
+            let seed = seed.parse().map_err(|_| wrong(format!("'{seed}' is not a seed, as in {PREFIX}{name}:7")))?;
+            (name, Some(seed))
+        }
+        None => (name, None),
+    };
+    let scenario = scenario(name, &[])?;
+    recording(&scenario, seed.unwrap_or(scenario.seed)).map_err(|error| wrong(error.to_string()))
+}
+
+/// A scenario in space by name or YAML file, with settings over it.
+pub(super) fn scenario(name: &str, settings: &[(String, String)]) -> Result<SpaceScenario, Failure> {
+    let mut scenario = if [".yaml", ".yml"].iter().any(|ending| name.ends_with(ending)) {
+        let text = read_text(Path::new(name)).map_err(|error| Failure::Failed(format!("{name}: {error}")))?;
+        SpaceScenario::from_yaml(&text).map_err(|error| Failure::Failed(format!("{name}: {error}")))?
+    } else {
+        SpaceScenario::named(name).map_err(|error| Failure::WrongCall(error.to_string()))?
+    };
+    for (name, value) in settings {
+        scenario = with(&scenario, name, value).map_err(|error| Failure::WrongCall(format!("--set: {error}")))?;
+    }
+    scenario.validate().map_err(|error| Failure::WrongCall(error.to_string()))?;
+    Ok(scenario)
 }
 
 /// Runs filters over a recording, one after the other, and reports.
@@ -63,7 +103,7 @@ pub(super) fn evaluate(asked: &Evaluation) -> Result<(), Failure> {
         run.map_err(|error| match error {
             RunError::NoFilter(_) | RunError::NoSteps(..) => Failure::WrongCall(error.to_string()),
             RunError::NoMap => Failure::Failed(format!("--map truth: {error}")),
-            RunError::NoStart(_) | RunError::Units(_) => Failure::failed(error),
+            RunError::NoStart(_) | RunError::Units(_) | RunError::Mount(_) => Failure::failed(error),
         })
     };
     let runs = names.iter().map(run_one).collect::<Result<Vec<SpaceRun>, Failure>>()?;

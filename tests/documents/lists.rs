@@ -62,6 +62,7 @@ pub const NOT_RUN: &[(&str, &str)] = &[
     ("lienav reproduce thesis-5", "minutes; one of its tables is run"),
     ("python3 benches/like_mrclam.py", "half an hour; lienav-slam's tests of the Gaussian sum have two such runs"),
     ("python3 benches/ablation.py", "half an hour; tests/cli asks for the mechanisms that there are"),
+    ("lienav monte-carlo space:", "half a minute; lienav-eval's tests have shorter runs of such scenarios"),
     ("lienav reproduce honesty", "a quarter of an hour; lienav-eval's tests have a case, tests/cli a recording"),
     ("lienav evaluate victoria:victoria_park", "a quarter of a minute; lienav-eval's tests run filters over it"),
     ("lienav evaluate plaza:plaza_1 --filter default --filter batch", "a minute; the filter is run over it"),

@@ -20,7 +20,7 @@ pub fn chi2_bound(dof: usize, probability: f64) -> f64 {
 }
 
 /// The probability that χ² exceeds x. By two degrees of freedom more, it grows by (x/2)^(k/2) e^{−x/2}/Γ(k/2 + 1).
-fn survival(dof: usize, x: f64) -> f64 {
+pub fn survival(dof: usize, x: f64) -> f64 {
     let half = 0.5 * x;
     let (mut tail, mut k, mut term) = if dof.is_multiple_of(2) {
         ((-half).exp(), 2, half * (-half).exp())

@@ -42,7 +42,16 @@ pub fn clone_pose(state: &mut State, id: u64, filter: &Filter) {
         state.covariance.append(&from_nav, &Matrix3::zeros());
         let first = if kind == Kind::ClonePlace { first.position } else { first.rotation.log() };
         let chart = Chart::Cartesian;
-        state.landmarks.push(Landmark { id, kind, chart, position, anchor: position, first, rejected: 0 });
+        state.landmarks.push(Landmark {
+            id,
+            kind,
+            chart,
+            position,
+            anchor: position,
+            first,
+            is_confirmed: true,
+            rejected: 0,
+        });
     }
 }
 

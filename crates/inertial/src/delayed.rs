@@ -9,7 +9,7 @@
 use crate::chi_square::chi2_bound;
 use crate::clone::{PoseClone, clone_pose, find_clone, linearization_point, remove_clone};
 use crate::filter::{Filter, Linearization};
-use crate::measurement::{Measurement, View};
+use crate::measurement::{Measurement, RangePrior, View};
 use crate::state::State;
 use crate::state::errors::{Errors, POSITION, ROTATION};
 use crate::state::landmark::{Kind, Landmark};
@@ -162,13 +162,14 @@ impl Delayed {
         state: &mut State,
         measurements: &[&dyn Measurement],
         filter: &Filter,
+        prior: &RangePrior,
         work: &mut Workspace,
     ) -> usize {
         self.frame += 1;
         let is_kept = self.frame.is_multiple_of(u64::from(self.delay.frames.max(1)));
         let (mut initialized, mut waits) = (0, false);
         for measurement in measurements {
-            let (Some(id), Some(view)) = (measurement.landmark(), measurement.view()) else { continue };
+            let (Some(id), Some(view)) = (measurement.landmark(), prior.waiting_view(*measurement)) else { continue };
             if state.find(id).is_some() || !is_valid(&view) {
                 continue;
             }
@@ -247,7 +248,8 @@ impl Delayed {
         self.fill(sights, &place, &axes(state, filter));
         self.triangulate(2 * count);
         let (kind, chart) = (Kind::Point, filter.chart);
-        let landmark = Landmark { id, kind, chart, position: place, anchor, first: place, rejected: 0 };
+        let landmark =
+            Landmark { id, kind, chart, position: place, anchor, first: place, is_confirmed: true, rejected: 0 };
         if !self.append(state, sights, landmark, work) {
             return false;
         }

@@ -73,12 +73,14 @@
 pub mod chart;
 pub mod chi_square;
 pub mod clone;
+pub mod coordinates;
 pub mod covariance;
 pub mod delayed;
 pub mod filter;
 pub mod imu;
 mod kernel;
 pub mod linearize;
+pub mod located;
 pub mod measurement;
 pub mod observability;
 pub mod preintegration;

@@ -92,6 +92,22 @@ impl Observability {
         values
     }
 
+    /// How much each of these directions (columns) is seen: the length of its image, where the direction has length one
+    /// in the scaled columns of [`singular_values`](Self::singular_values).
+    pub fn seen(&self, directions: &DMatrix<f64>) -> Vec<f64> {
+        let mut squares = vec![0.0; self.transition.ncols()];
+        for rows in &self.rows {
+            squares.iter_mut().zip(rows.column_iter()).for_each(|(sum, column)| *sum += column.norm_squared());
+        }
+        let seen = |direction: nalgebra::DVectorView<f64>| {
+            let image: f64 = self.rows.iter().map(|rows| (rows * direction).norm_squared()).sum();
+            let length: f64 =
+                direction.iter().zip(&squares).map(|(x, square)| x * x * square.max(f64::MIN_POSITIVE)).sum();
+            if image > 0.0 { (image / length).sqrt() } else { 0.0 }
+        };
+        directions.column_iter().map(seen).collect()
+    }
+
     /// How many directions are not seen: singular values below this part of the greatest.
     pub fn rank_deficiency(&self, tolerance: f64) -> usize {
         let values = self.singular_values();

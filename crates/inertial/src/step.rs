@@ -2,17 +2,19 @@
 
 use crate::chart::Chart;
 use crate::chi_square::Bounds;
+use crate::coordinates::of_update;
 use crate::covariance::NAV;
 use crate::delayed::{Delay, Delayed};
 use crate::filter::{Filter, Linearization};
 use crate::linearize::{at, linearize};
+use crate::located::linearize_first;
 use crate::measurement::{Initial, Linearized, Measurement, RangePrior};
 use crate::preintegration::Preintegrated;
 use crate::propagate::propagate;
 use crate::state::State;
 use crate::state::errors::{Errors, POSITION, ROTATION};
 use crate::state::landmark::{Kind, Landmark};
-use crate::update::{Singular, Workspace, update};
+use crate::update::{Contradicted, Singular, Updated, Workspace, update};
 use lienav_lie::hat;
 use nalgebra::{Matrix3, SMatrix, Vector3};
 
@@ -31,6 +33,8 @@ pub struct Step {
     /// Landmarks that are seen in directions alone, and wait for others.
     pub delayed: Delayed,
     linearized: Vec<Linearized>,
+    /// As they were before the update.
+    kept: Vec<Linearized>,
     /// Which measurements these are.
     accepted: Vec<usize>,
     initial: Vec<(Initial, Chart)>,
@@ -43,6 +47,9 @@ pub struct Corrected {
     pub used: usize,
     /// How many failed the gate.
     pub gated: usize,
+    /// How many disagree with the one measurement that their landmark was initialized by: that one may be wrong as well,
+    /// and the landmark is removed.
+    pub unconfirmed: usize,
     /// How many could not be linearized: a point behind the camera, an unknown landmark that could not be initialized.
     pub unseen: usize,
     /// How many landmarks were removed, because their measurements fail the gate again and again.
@@ -66,6 +73,7 @@ impl Step {
             work: Workspace::default(),
             delayed: Delayed::new(Delay::default()),
             linearized: Vec::new(),
+            kept: Vec::new(),
             accepted: Vec::new(),
             initial: Vec::new(),
         }
@@ -77,6 +85,7 @@ impl Step {
         let mut step = Self::new(filter);
         step.work.reserve(NAV + 7 + 3 * landmarks, numbers);
         step.linearized.reserve(numbers);
+        step.kept.reserve(numbers);
         step.accepted.reserve(numbers);
         step.initial.reserve(numbers);
         step.delayed.reserve(landmarks);
@@ -99,29 +108,64 @@ impl Step {
     pub fn correct(&mut self, state: &mut State, measurements: &[&dyn Measurement]) -> Result<Corrected, Singular> {
         let mut corrected = Corrected::default();
         self.linearize(state, measurements, &mut corrected);
-        self.gate(state, measurements, &mut corrected);
-        corrected.used = self.linearized.len();
-        corrected.numbers = self.linearized.iter().map(|one| one.dim).sum();
-        let (filter, accepted) = (self.filter, &self.accepted);
-        let again = |k: usize, moved: &State| {
-            let measurement: &dyn Measurement = measurements[accepted[k]];
-            if filter.is_iterated { linearize(moved, measurement, &filter) } else { None }
-        };
-        corrected.nis = update(state, &mut self.linearized, &filter, &mut self.work, again)?;
+        let filter = of_update(state, &self.filter, &self.linearized);
+        self.gate(state, measurements, &filter, &mut corrected);
+        self.update(state, measurements, &filter, &mut corrected)?;
+        corrected.removed = remove_rejected(state);
         if self.filter.is_delayed {
-            corrected.initialized = self.delayed.take(state, measurements, &self.filter, &mut self.work);
+            corrected.initialized = self.delayed.take(state, measurements, &filter, &self.prior, &mut self.work);
         }
         self.initialize(state, measurements, &mut corrected);
-        corrected.removed = remove_rejected(state);
         Ok(corrected)
     }
 
-    fn linearize(&mut self, state: &State, measurements: &[&dyn Measurement], corrected: &mut Corrected) {
+    /// The update by all that passed the gate. What the others contradict is left out, one after the other.
+    fn update(
+        &mut self,
+        state: &mut State,
+        measurements: &[&dyn Measurement],
+        filter: &Filter,
+        corrected: &mut Corrected,
+    ) -> Result<(), Singular> {
+        loop {
+            self.kept.clone_from(&self.linearized);
+            let accepted = &self.accepted;
+            let again = |k: usize, moved: &State| {
+                let measurement: &dyn Measurement = measurements[accepted[k]];
+                if filter.is_iterated { linearize(moved, measurement, filter) } else { None }
+            };
+            let updated = update(state, &mut self.linearized, filter, &mut self.work, again)?;
+            let Contradicted { worst, other } = match updated {
+                Updated::Done(nis) => {
+                    corrected.nis = nis;
+                    break;
+                }
+                Updated::Contradicted(contradicted) => contradicted,
+            };
+            std::mem::swap(&mut self.linearized, &mut self.kept);
+            let (first, second) = other.map_or((worst, None), |other| (worst.max(other), Some(worst.min(other))));
+            for outlier in std::iter::once(first).chain(second) {
+                let one = self.linearized.remove(outlier);
+                self.accepted.remove(outlier);
+                reject(state, &one, corrected);
+            }
+        }
+        for one in &self.linearized {
+            if let Some(i) = one.landmark {
+                (state.landmarks[i].rejected, state.landmarks[i].is_confirmed) = (0, true);
+            }
+        }
+        corrected.used = self.linearized.len();
+        corrected.numbers = self.linearized.iter().map(|one| one.dim).sum();
+        Ok(())
+    }
+
+    fn linearize(&mut self, state: &mut State, measurements: &[&dyn Measurement], corrected: &mut Corrected) {
         self.linearized.clear();
         self.accepted.clear();
         for (k, measurement) in measurements.iter().enumerate() {
             let is_new = measurement.landmark().is_some_and(|id| state.find(id).is_none());
-            match linearize(state, *measurement, &self.filter) {
+            match linearize_first(state, *measurement, &self.filter, &self.prior) {
                 Some(one) if is_valid(&one) => {
                     self.linearized.push(one);
                     self.accepted.push(k);
@@ -133,8 +177,14 @@ impl Step {
 
     /// Leaves out what is too far from its expectation: χ² of its own degrees of freedom, at the linearization of now
     /// or, where the prior is too wide for that, at the one where measurement and prior agree best.
-    fn gate(&mut self, state: &mut State, measurements: &[&dyn Measurement], corrected: &mut Corrected) {
-        let Self { filter, bounds, work, linearized, accepted, .. } = self;
+    fn gate(
+        &mut self,
+        state: &mut State,
+        measurements: &[&dyn Measurement],
+        filter: &Filter,
+        corrected: &mut Corrected,
+    ) {
+        let Self { bounds, work, linearized, accepted, .. } = self;
         let (before, mut kept) = (linearized.len(), 0);
         for k in 0..before {
             let one = linearized[k];
@@ -143,18 +193,15 @@ impl Step {
             let again = |moved: &State| linearize(moved, measurements[accepted[k]], filter);
             let passes = is_near(work.distance(state, &one))
                 || (filter.is_iterated && is_near(work.least_distance(state, &one, filter, again)));
-            if let Some(i) = one.landmark {
-                let rejected = &mut state.landmarks[i].rejected;
-                *rejected = if passes { 0 } else { *rejected + 1 };
-            }
             if passes {
                 (linearized[kept], accepted[kept]) = (one, accepted[k]);
                 kept += 1;
+            } else {
+                reject(state, &one, corrected);
             }
         }
         linearized.truncate(kept);
         accepted.truncate(kept);
-        corrected.gated = before - kept;
     }
 
     fn initialize(&mut self, state: &mut State, measurements: &[&dyn Measurement], corrected: &mut Corrected) {
@@ -163,7 +210,7 @@ impl Step {
         self.initial.clear();
         let waits = self.filter.is_delayed;
         let new = measurements.iter().filter(|one| one.landmark().is_some_and(|id| here.find(id).is_none()));
-        let new = new.filter(|one| !waits || one.view().is_none());
+        let new = new.filter(|one| !waits || prior.waiting_view(**one).is_none());
         let chart = self.filter.chart;
         let with_chart = |one: &&dyn Measurement| {
             let chart = if one.view().is_some() { chart } else { Chart::Cartesian };
@@ -182,6 +229,22 @@ impl Step {
     }
 }
 
+/// Counts a measurement that is left out. A landmark that one measurement alone has shown is removed.
+fn reject(state: &mut State, one: &Linearized, corrected: &mut Corrected) {
+    match one.landmark.map(|i| &mut state.landmarks[i]) {
+        Some(landmark) if !landmark.is_confirmed => {
+            landmark.rejected = MOST_REJECTED;
+            corrected.unconfirmed += 1;
+        }
+        landmark => {
+            if let Some(landmark) = landmark {
+                landmark.rejected += 1;
+            }
+            corrected.gated += 1;
+        }
+    }
+}
+
 /// Landmarks farther away than this are not kept, m.
 const FARTHEST_M: f64 = 1e5;
 
@@ -195,7 +258,7 @@ fn is_valid(one: &Linearized) -> bool {
 pub fn append(state: &mut State, initial: &Initial, chart: Chart, filter: &Filter) {
     let (a, c) = at_unobservable(state, &initial.place, filter);
     state.covariance.append(&c, &(a * initial.covariance * a.transpose()));
-    push(state, initial.id, chart, initial.place, initial.sensor);
+    push(state, initial.id, chart, initial.place, initial.sensor, false);
 }
 
 /// A landmark of a map: its place in the world, m, is known with this covariance, m², whatever the pose. In left errors
@@ -207,7 +270,7 @@ pub fn append_mapped(state: &mut State, id: u64, place: Vector3<f64>, covariance
     by_nav.fixed_view_mut::<3, 3>(0, POSITION).fill_diagonal(-1.0);
     let by_nav = a * by_nav * filter.errors.from_left_inverse(&state.nav) + c;
     state.covariance.append(&by_nav, &(a * covariance * a.transpose()));
-    push(state, id, Chart::Cartesian, place, state.nav.position);
+    push(state, id, Chart::Cartesian, place, state.nav.position, true);
 }
 
 /// The coordinates of a new landmark's error. Where a filter keeps its unobservable directions at predictions, the
@@ -217,8 +280,18 @@ fn at_unobservable(state: &State, place: &Vector3<f64>, filter: &Filter) -> (Mat
     filter.errors.landmark_from_left(&nav, place)
 }
 
-fn push(state: &mut State, id: u64, chart: Chart, place: Vector3<f64>, anchor: Vector3<f64>) {
-    state.landmarks.push(Landmark { id, kind: Kind::Point, chart, position: place, anchor, first: place, rejected: 0 });
+fn push(state: &mut State, id: u64, chart: Chart, place: Vector3<f64>, anchor: Vector3<f64>, is_confirmed: bool) {
+    let kind = Kind::Point;
+    state.landmarks.push(Landmark {
+        id,
+        kind,
+        chart,
+        position: place,
+        anchor,
+        first: place,
+        is_confirmed,
+        rejected: 0,
+    });
 }
 
 /// A landmark whose measurements fail the gate so often in a row does not exist, or is not where the filter has it.

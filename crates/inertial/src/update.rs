@@ -1,14 +1,33 @@
 //! The update: all measurements of an instant at once, by the Kalman gain.
 
+use crate::chi_square::survival;
 use crate::covariance::NAV;
 use crate::filter::Filter;
 use crate::kernel;
-use crate::measurement::Linearized;
+use crate::measurement::{Linearized, MOST};
 use crate::state::State;
 use crate::state::calibration::Calibration;
 use crate::state::landmark::Landmark;
 use crate::state::nav::Nav;
-use nalgebra::Matrix3;
+use nalgebra::{Matrix3, SMatrix, SVector};
+
+/// What came of an update.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Updated {
+    /// It was done; the normalized innovation squared of the last linearization.
+    Done(f64),
+    /// It was not: the measurements contradict each other.
+    Contradicted(Contradicted),
+}
+
+/// Measurements that are beyond their bounds, given all others, by their places in the list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Contradicted {
+    /// The one that is farthest beyond.
+    pub worst: usize,
+    /// Another one, where the data do not decide which of the two is wrong.
+    pub other: Option<usize>,
+}
 
 /// Buffers of an update, which keep their allocations.
 #[derive(Clone, Debug, Default)]
@@ -340,6 +359,65 @@ impl Workspace {
         state.covariance.append_rows(&self.delta, &(by * inner * by.transpose() + own));
     }
 
+    /// The measurement that is farthest beyond its bound, given the prior and all others: with λ = S⁻¹ r, its squared
+    /// distance to what they predict of it is λ_kᵀ (S⁻¹)_kk⁻¹ λ_k, by which the normalized innovation squared would
+    /// shrink without it.
+    ///
+    /// The farthest of n is beyond its bound by chance n times as often as one.
+    fn contradicted(&mut self, all: &[Linearized], nis: f64, gate: f64) -> Option<Contradicted> {
+        let m = self.rows.len() - 1;
+        if all.len() < 2 || survival(m, nis) > 1.0 - SCREEN {
+            return None;
+        }
+        // λ = L⁻ᵀ y.
+        self.delta.clear();
+        self.delta.extend_from_slice(&self.y);
+        for i in (0..m).rev() {
+            self.delta[i] /= self.s[i * m + i];
+            let value = self.delta[i];
+            (0..i).for_each(|j| self.delta[j] -= self.s[i * m + j] * value);
+        }
+        let (mut first, mut best, mut next) = (0, (None, 0.0), (None, 0.0));
+        for (k, one) in all.iter().enumerate() {
+            let distance = self.distance_to_others(first, one.dim);
+            let is_beyond = survival(one.dim, distance) < (1.0 - gate) / all.len() as f64;
+            if is_beyond && distance > best.1 {
+                (best, next) = ((Some(k), distance), best);
+            } else if is_beyond && distance > next.1 {
+                next = (Some(k), distance);
+            }
+            first += one.dim;
+        }
+        let is_undecided = best.1 - next.1 < 2.0 * DECIDED;
+        best.0.map(|k| Contradicted { worst: k, other: next.0.filter(|_| is_undecided) })
+    }
+
+    /// λ_kᵀ (S⁻¹)_kk⁻¹ λ_k of the numbers from a row on; λ is in `delta`.
+    fn distance_to_others(&mut self, first: usize, dim: usize) -> f64 {
+        let m = self.rows.len() - 1;
+        let mut inverse = SMatrix::<f64, MOST, MOST>::identity();
+        // Columns of L⁻¹ from the first row of the measurement on.
+        self.panel.clear();
+        self.panel.resize(dim * m, 0.0);
+        for (a, column) in self.panel.chunks_exact_mut(m).enumerate() {
+            column[first + a] = 1.0;
+            for i in first..m {
+                let row = &self.s[i * m + first..i * m + i];
+                let known: f64 = row.iter().zip(&column[first..i]).map(|(l, x)| l * x).sum();
+                column[i] = (column[i] - known) / self.s[i * m + i];
+            }
+        }
+        for a in 0..dim {
+            for b in 0..dim {
+                let [x, y] = [a, b].map(|k| &self.panel[k * m..(k + 1) * m]);
+                inverse[(a, b)] = x.iter().zip(y).map(|(x, y)| x * y).sum();
+            }
+        }
+        let mut lambda = SVector::<f64, MOST>::zeros();
+        (0..dim).for_each(|a| lambda[a] = self.delta[first + a]);
+        inverse.cholesky().map_or(0.0, |factor| lambda.dot(&factor.solve(&lambda)))
+    }
+
     /// W = P Hᵀ L⁻ᵀ.
     fn gain(&mut self, n: usize) {
         kernel::solve_lower(&mut self.w, n, &self.s);
@@ -348,6 +426,12 @@ impl Workspace {
 
 /// A row of H has so many columns: six for each of twelve views.
 const MOST_COLUMNS: usize = 72;
+
+/// Measurements are tested against each other where their normalized innovation squared is beyond this probability.
+const SCREEN: f64 = 0.95;
+
+/// With log odds beyond this, the data decide which of two measurements is wrong: ten to one.
+const DECIDED: f64 = std::f64::consts::LN_10;
 
 /// An update is linearized so often at most.
 const ITERATIONS: usize = 5;
@@ -361,7 +445,8 @@ const LINEAR: f64 = 0.2;
 ///
 /// Where the residuals after the update are not those that the linearization predicts, it is linearized again at the
 /// new estimate x₀ ⊞ δ, with r + H δ for r (iterated extended Kalman filter, Bell and Cathey 1993); `again` gives the
-/// k-th measurement at the moved state. Returns the normalized innovation squared of the last linearization.
+/// k-th measurement at the moved state. Where the measurements do not agree with each other, nothing is changed, and the
+/// one that contradicts prior and others most is named.
 ///
 /// # Errors
 /// [`Singular`]: nothing was changed.
@@ -371,17 +456,21 @@ pub fn update(
     filter: &Filter,
     work: &mut Workspace,
     again: impl Fn(usize, &State) -> Option<Linearized>,
-) -> Result<f64, Singular> {
+) -> Result<Updated, Singular> {
     if all.is_empty() {
-        return Ok(0.0);
+        return Ok(Updated::Done(0.0));
     }
     work.mean.keep(state);
     let nis = work.iterate(state, all, filter, again).inspect_err(|_| work.mean.restore(state))?;
+    if let Some(k) = work.contradicted(all, nis, filter.gate) {
+        work.mean.restore(state);
+        return Ok(Updated::Contradicted(k));
+    }
     state.covariance.subtract_outer(&work.w);
     if !work.blocks.is_empty() {
         state.covariance.transform_landmarks(&work.blocks);
     }
-    Ok(nis)
+    Ok(Updated::Done(nis))
 }
 
 /// Updates the state by whitened rows of H with their residuals, given sparse: row k is `sparse[ends[k]..ends[k + 1]]`.

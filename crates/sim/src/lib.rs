@@ -39,6 +39,7 @@
 //! - World, odometry, feature sensor, misreads, missed features, clutter, classes, gyroscope and initial error have a
 //!   stream of random numbers each: a change of one leaves the others as they are.
 //! - [`scan`] casts the rays of a laser scanner among poles, walls and people.
+//! - [`space`] has bodies with six degrees of freedom, an inertial sensor and cameras.
 //! - [`trajectory`] gives pose, twist and acceleration along a path in closed form.
 //! - Units are SI, axes those of REP 103.
 //! - `lienav-slam` has the filters, `lienav-eval` the evaluation and Monte Carlo runs. `examples/02_stereo.rs`,
@@ -63,6 +64,7 @@ mod scenario;
 mod sensors;
 mod shipped;
 mod simulation;
+pub mod space;
 #[cfg(test)]
 mod tests;
 pub mod trajectory;

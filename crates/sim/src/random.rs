@@ -21,6 +21,11 @@ pub(super) enum Purpose {
     Late = 9,
     Outside = 10,
     Tails = 20,
+    SpaceWorld = 30,
+    SpaceMotion = 31,
+    SpaceInertial = 32,
+    SpaceCamera = 33,
+    SpaceStart = 34,
 }
 
 /// The generator of one purpose: ChaCha with 8 rounds, the stream number being the purpose.

@@ -2,18 +2,24 @@
 //!
 //! Read [`settings`] (what is taken for the noise of a recording), [`truth`] (levelled and interpolated), [`run`] (a
 //! filter over a recording; [`session`] takes in single frames, [`start`] begins), [`errors`] (against the truth),
-//! [`report`] (the numbers), [`folder`] (all of it as files, with [`figures`] and a [`page`]).
+//! [`report`] (the numbers), [`simulated`] (runs of scenarios as recordings), [`monte_carlo`] (many of them), [`observability`],
+//! [`folder`] (all of it as files, with [`figures`] and a [`page`]).
 
 pub mod errors;
 pub mod figures;
 pub mod folder;
+pub mod monte_carlo;
+pub mod observability;
 pub mod page;
 pub mod report;
 pub mod run;
 pub mod session;
 pub mod settings;
+pub mod simulated;
 pub mod start;
 pub mod truth;
 
+#[cfg(test)]
+mod simulated_tests;
 #[cfg(test)]
 mod tests;

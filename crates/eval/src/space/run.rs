@@ -1,15 +1,15 @@
 //! A filter over a recording.
 
+use super::observability::{Watch, Window};
 use super::session::{Counts, Estimate, Session};
 use super::settings::Settings;
-use super::start::start;
+use super::start::{Start, start};
 use super::truth::Truth;
 use lienav_base::stamp::Stamp;
 use lienav_inertial::covariance::NavMatrix;
 use lienav_inertial::filter::Filter;
 use lienav_inertial::imu::{Imu, ImuSample};
 use lienav_inertial::preintegration::integrator::Integrator;
-use lienav_inertial::preintegration::samples::Interpolation;
 use lienav_inertial::preintegration::twist::{Twist, held};
 use lienav_inertial::rest::RestDetector;
 use lienav_inertial::state::State;
@@ -27,6 +27,8 @@ pub struct Options {
     pub map_sigma: Option<f64>,
     /// Of a recording with steps, which of them, counted from 1.
     pub steps: Option<RangeInclusive<usize>>,
+    /// Frames of the windows for which it is found out what the filter takes for observable; zero for none.
+    pub window: usize,
 }
 
 /// A run.
@@ -44,6 +46,8 @@ pub struct SpaceRun {
     pub counts: Counts,
     /// Landmarks at the end, m, in the world.
     pub landmarks: Vec<(u64, Vector3<f64>)>,
+    /// What the filter took for observable, where that was asked for.
+    pub windows: Vec<Window>,
     /// What the reader should know, one sentence each.
     pub warnings: Vec<String>,
 }
@@ -63,6 +67,9 @@ pub enum RunError {
     /// The inertial sensor is not in rad/s and m/s².
     #[error("{0}")]
     Units(String),
+    /// The inertial sensor is not mounted as stated.
+    #[error("{0}")]
+    Mount(String),
     /// No steps are left.
     #[error("the recording has no steps {0} to {1}; it has {2}")]
     NoSteps(usize, usize, usize),
@@ -84,12 +91,15 @@ pub fn run(recording: &SpaceRecording, truth: &Truth, name: &str, options: &Opti
     let settings = Settings::of(recording);
     let (session, warnings) = match recording.layout {
         Layout::Starry => with_twists(recording, truth, filter, &settings, options)?,
-        Layout::EurocTracks | Layout::Starloc => with_inertial(recording, truth, filter, &settings, options)?,
+        Layout::EurocTracks | Layout::Starloc | Layout::Simulated => {
+            with_inertial(recording, truth, filter, &settings, options)?
+        }
     };
     let lost = (session.counts.widened > 0).then(|| {
         let count = session.counts.widened;
         format!("most measurements were beyond the gate, and the covariance was widened {count} times: check the noise")
     });
+    let doubtful = doubt(&session.counts);
     let points = session.state.landmarks.iter().filter(|landmark| landmark.is_point());
     Ok(SpaceRun {
         filter: name.to_owned(),
@@ -97,7 +107,16 @@ pub fn run(recording: &SpaceRecording, truth: &Truth, name: &str, options: &Opti
         landmarks: points.map(|landmark| (landmark.id, landmark.position)).collect(),
         estimates: session.estimates,
         step_us: session.step_us,
-        warnings: recording.warnings.iter().cloned().chain(warnings).chain(lost).chain(session.failure).collect(),
+        windows: session.watch.map(|watch| watch.windows).unwrap_or_default(),
+        warnings: recording
+            .warnings
+            .iter()
+            .cloned()
+            .chain(warnings)
+            .chain(lost)
+            .chain(doubtful)
+            .chain(session.failure)
+            .collect(),
         counts: session.counts,
     })
 }
@@ -113,12 +132,15 @@ fn with_inertial<'a>(
     check_units(recording)?;
     let begin = start(recording, truth, settings, &filter);
     let begin = begin.ok_or_else(|| RunError::NoStart(recording.name.clone()))?;
+    check_mount(recording, &begin)?;
     let mut session = Session::new(begin.state, filter, &recording.camera, settings);
+    session.further = &recording.further_cameras;
+    session.watch = (options.window > 0).then(|| Watch::new(filter, options.window));
     if options.has_map {
         let sigma = options.map_sigma.unwrap_or(settings.map_sigma);
         session.set_map(&recording.landmarks, &truth.level, sigma);
     }
-    let mut integrator = Integrator::new(session.state.nav.biases, settings.imu, Interpolation::Linear);
+    let mut integrator = Integrator::new(session.state.nav.biases, settings.imu, settings.interpolation);
     let mut instants = Instants::new(recording, begin.stamp, settings.grid_hz);
     let (mut is_begun, mut rest) = (false, RestDetector::default());
     'samples: for sample in &recording.inertial {
@@ -167,6 +189,37 @@ fn check_units(recording: &SpaceRecording) -> Result<(), RunError> {
         return Err(RunError::Units(format!("the median angular rate is {rate:.1} rad/s: is it in degrees?")));
     }
     Ok(())
+}
+
+/// Whether the force of the first second points up where the start says that up is.
+fn check_mount(recording: &SpaceRecording, begin: &Start) -> Result<(), RunError> {
+    const WINDOW_S: f64 = 1.0;
+    /// Half a turn less what a quick start and a rough estimate of the rotation may be.
+    const FARTHEST_DEG: f64 = 120.0;
+    let from = recording.inertial.partition_point(|sample| sample.stamp < begin.stamp);
+    let first = recording.inertial[from..].iter().take_while(|sample| sample.stamp.since(begin.stamp) < WINDOW_S);
+    let sum: Vector3<f64> = first.map(|sample| sample.force).sum();
+    let up = begin.state.nav.rotation * sum;
+    let angle = (up.z / up.norm()).acos().to_degrees();
+    if angle > FARTHEST_DEG {
+        return Err(RunError::Mount(format!(
+            "the specific force at the start is {angle:.0}° off the vertical of the start: is the sensor upside down?"
+        )));
+    }
+    Ok(())
+}
+
+/// A sentence about a run in which too many measurements were beyond the gate.
+fn doubt(counts: &super::session::Counts) -> Option<String> {
+    const MOST: f64 = 0.2;
+    let share = counts.gated as f64 / (counts.gated + counts.used).max(1) as f64;
+    let percent = (100.0 * share).round();
+    (share > MOST).then(|| {
+        format!(
+            "{percent} % of the measurements were beyond the gate: the clock of the camera, the mounting or the noise is \
+             not as stated, and the covariance is not to be trusted"
+        )
+    })
 }
 
 /// Frames from a start on, and a grid between them.

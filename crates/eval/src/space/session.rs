@@ -1,14 +1,15 @@
 //! One filter on its way through a recording: what a frame saw as measurements, and what is kept of each step.
 
+use super::observability::Watch;
 use super::settings::Settings;
 use lienav_base::stamp::Stamp;
 use lienav_inertial::delayed::{Delay, Delayed};
 use lienav_inertial::filter::Filter;
+use lienav_inertial::measurement::Measurement;
 use lienav_inertial::measurement::pixel::{Pinhole, Pixel};
 use lienav_inertial::measurement::point::{Mount, Target};
 use lienav_inertial::measurement::rest::Rest;
 use lienav_inertial::measurement::stereo::StereoPixels;
-use lienav_inertial::measurement::{Measurement, RangePrior};
 use lienav_inertial::preintegration::Preintegrated;
 use lienav_inertial::state::State;
 use lienav_inertial::step::{Step, append_mapped};
@@ -56,6 +57,8 @@ pub struct Session<'a> {
     pub state: State,
     step: Step,
     camera: &'a Camera,
+    /// Further cameras of the body.
+    pub further: &'a [Camera],
     settings: &'a Settings,
     /// Landmarks whose places are known.
     mapped: Option<Vec<u64>>,
@@ -68,6 +71,8 @@ pub struct Session<'a> {
     spent: f64,
     /// Measurements used and beyond the gate in the last frames, older ones with less weight.
     recent: (f64, f64),
+    /// What the filter takes for observable, where that is asked for.
+    pub watch: Option<Watch>,
     /// Why the run ended before its time.
     pub failure: Option<String>,
 }
@@ -81,12 +86,13 @@ impl<'a> Session<'a> {
     /// A run that begins with this state.
     pub fn new(state: State, filter: Filter, camera: &'a Camera, settings: &'a Settings) -> Self {
         let mut step = Step::new(filter);
-        step.prior = RangePrior { range_m: 3.0, log_sigma: 0.7 };
+        step.prior = settings.ranges;
         step.delayed = Delayed::new(Delay::default());
         Self {
             state,
             step,
             camera,
+            further: &[],
             settings,
             mapped: None,
             estimates: Vec::new(),
@@ -94,6 +100,7 @@ impl<'a> Session<'a> {
             counts: Counts::default(),
             spent: 0.0,
             recent: (0.0, 0.0),
+            watch: None,
             failure: None,
         }
     }
@@ -109,6 +116,9 @@ impl<'a> Session<'a> {
 
     /// Moves the state to another instant.
     pub fn predict(&mut self, increment: &Preintegrated) {
+        if let Some(watch) = &mut self.watch {
+            watch.predict(&self.state, increment);
+        }
         let begin = Instant::now();
         self.step.predict(&mut self.state, increment);
         self.spent += begin.elapsed().as_secs_f64();
@@ -133,6 +143,9 @@ impl<'a> Session<'a> {
         if is_at_rest {
             all.push(&at_rest);
             self.counts.at_rest += 1;
+        }
+        if let Some(watch) = &mut self.watch {
+            watch.correct(&self.state, &all, frame.stamp.secs());
         }
         match self.step.correct(&mut self.state, &all) {
             Ok(corrected) => {
@@ -196,6 +209,12 @@ impl<'a> Session<'a> {
                 Image::Normalized(at) => {
                     let camera = Pinhole { focal, centre: nalgebra::Vector2::zeros() };
                     let pixel = at.component_mul(&focal);
+                    pixels.push(Pixel { target, mount, camera, pixel, sigma: noise.own[0] });
+                }
+                Image::Further(k, at) => {
+                    let Some(own) = self.further.get(k) else { continue };
+                    let camera = Pinhole { focal: own.focal, centre: nalgebra::Vector2::zeros() };
+                    let (mount, pixel) = (Mount::Fixed(own.on_body), at.component_mul(&own.focal));
                     pixels.push(Pixel { target, mount, camera, pixel, sigma: noise.own[0] });
                 }
                 Image::Stereo(z) => {

@@ -1,6 +1,8 @@
 //! What is taken for the noise of a recording, by its layout.
 
-use lienav_inertial::imu::ImuNoise;
+use lienav_inertial::imu::{GRAVITY, ImuNoise};
+use lienav_inertial::measurement::RangePrior;
+use lienav_inertial::preintegration::samples::Interpolation;
 use lienav_io::space::data::{Image, Layout, SpaceRecording};
 use nalgebra::{Matrix4, Vector4};
 
@@ -9,10 +11,14 @@ use nalgebra::{Matrix4, Vector4};
 pub struct Settings {
     /// Of the inertial sensor.
     pub imu: ImuNoise,
+    /// How rate and force run between samples. Real ones are means over an interval, simulated ones are values.
+    pub interpolation: Interpolation,
     /// Gravity, m/s².
     pub gravity: f64,
     /// Of the pixels.
     pub pixels: PixelNoise,
+    /// How far landmarks are where a measurement does not say so.
+    pub ranges: RangePrior,
     /// Standard deviation of true landmarks as a map, m.
     pub map_sigma: f64,
     /// Standard deviations of the truth by axis, m and rad, as its source states them.
@@ -52,6 +58,9 @@ impl PixelNoise {
     }
 }
 
+/// In a hall of a few metres.
+const ROOM: RangePrior = RangePrior { range_m: 3.0, log_sigma: 0.7 };
+
 impl Settings {
     /// Those of a recording.
     pub fn of(recording: &SpaceRecording) -> Self {
@@ -59,8 +68,10 @@ impl Settings {
             // Densities by windows of 0.25 to 1 s against the truth; the data sheet has a sixth of it.
             Layout::EurocTracks => Self {
                 imu: ImuNoise { gyro: 1e-3, accelerometer: 1.2e-2, gyro_walk: 2e-5, accelerometer_walk: 1e-3 },
+                interpolation: Interpolation::Linear,
                 gravity: 9.807,
                 pixels: PixelNoise { own: [2.0; 2], common: [0.0; 2] },
+                ranges: ROOM,
                 map_sigma: 0.02,
                 // 0.4° in all.
                 truth_sigma: (0.005, 0.4_f64.to_radians() / 3_f64.sqrt()),
@@ -72,9 +83,11 @@ impl Settings {
             },
             Layout::Starloc => Self {
                 imu: ImuNoise { gyro: 2e-3, accelerometer: 2e-2, gyro_walk: 1e-5, accelerometer_walk: 1e-4 },
+                interpolation: Interpolation::Linear,
                 gravity: 9.81,
                 pixels: PixelNoise { own: [0.7; 2], common: [4.0; 2] },
                 // Pixels of the true map are off by 4 px at 1077 px and some metres.
+                ranges: ROOM,
                 map_sigma: 0.05,
                 truth_sigma: (0.002, 0.15_f64.to_radians()),
                 start_sigma: [0.005, 0.05, 0.003, 0.003, 0.1],
@@ -85,8 +98,10 @@ impl Settings {
             },
             Layout::Starry => Self {
                 imu: ImuNoise::default(),
+                interpolation: Interpolation::Linear,
                 gravity: 0.0,
                 pixels: stereo_noise(recording),
+                ranges: ROOM,
                 map_sigma: 0.02,
                 truth_sigma: (0.002, 0.15_f64.to_radians()),
                 start_sigma: [0.15_f64.to_radians(), 0.0, 0.002, 0.0, 0.0],
@@ -95,8 +110,38 @@ impl Settings {
                 tracks_end: false,
                 grid_hz: 0.0,
             },
+            Layout::Simulated => Self {
+                imu: stated_imu(recording),
+                interpolation: Interpolation::Cubic,
+                gravity: recording.gravity.map_or(GRAVITY, |gravity| gravity.norm()),
+                pixels: PixelNoise { own: stated_pixels(recording), common: [0.0; 2] },
+                ranges: RangePrior::UNKNOWN,
+                map_sigma: 0.01,
+                truth_sigma: (0.0, 0.0),
+                start_sigma: recording.start.map_or([0.01, 0.05, 0.01, 0.01, 0.1], |start| start.std),
+                lost_sigma: [0.05, 0.5, 0.3],
+                starts_at_rest: false,
+                tracks_end: false,
+                grid_hz: 0.0,
+            },
         }
     }
+}
+
+/// The inertial sensor as a recording states it.
+fn stated_imu(recording: &SpaceRecording) -> ImuNoise {
+    let stated = recording.stated.inertial;
+    stated.map_or_else(ImuNoise::default, |[gyro, accelerometer, gyro_walk, accelerometer_walk]| ImuNoise {
+        gyro,
+        accelerometer,
+        gyro_walk,
+        accelerometer_walk,
+    })
+}
+
+/// Standard deviations of (u, v) as a recording states them, px.
+fn stated_pixels(recording: &SpaceRecording) -> [f64; 2] {
+    recording.stated.pixels.map_or([1.0; 2], |variances| [variances.x.sqrt(), variances.y.sqrt()])
 }
 
 /// The stated variances of pixels, divided into what the images have alone and in common. In a rectified pair v_l − v_r

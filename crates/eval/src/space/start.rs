@@ -10,7 +10,7 @@ use lienav_inertial::rest::RestDetector;
 use lienav_inertial::start::{Prior, RestSamples};
 use lienav_inertial::state::State;
 use lienav_inertial::state::nav::Nav;
-use lienav_io::space::data::{InertialSample, SpaceRecording};
+use lienav_io::space::data::{GivenStart, InertialSample, SpaceRecording};
 use nalgebra::{SVector, Vector3};
 
 /// Room for so many landmarks before a state allocates.
@@ -31,6 +31,9 @@ pub struct Start {
 /// Begins at rest where the sensor is at rest and the recording is of that kind, with heading and position of the truth;
 /// else with the first true pose and velocity; without a truth, at the origin.
 pub fn start(recording: &SpaceRecording, truth: &Truth, settings: &Settings, filter: &Filter) -> Option<Start> {
+    if let Some(given) = &recording.start {
+        return Some(from_given(given, truth, settings, filter));
+    }
     let first = recording.inertial.first()?.stamp;
     let rest = first_samples(&recording.inertial, first);
     let is_at_rest = is_at_rest(&recording.inertial, first);
@@ -116,6 +119,16 @@ fn from_truth(recording: &SpaceRecording, truth: &Truth, settings: &Settings, fi
     let mut state = State::new(nav, &covariance, CAPACITY, filter);
     state.gravity = settings.gravity;
     Some(Start { state, stamp, warning: None })
+}
+
+/// The start that a recording gives.
+fn from_given(given: &GivenStart, truth: &Truth, settings: &Settings, filter: &Filter) -> Start {
+    let (rotation, position) = (truth.level * given.pose.rotation, truth.level * given.pose.translation);
+    let nav = Nav { rotation, velocity: truth.level * given.velocity, position, biases: Biases::default() };
+    let covariance = NavMatrix::from_diagonal(&SVector::from_fn(|i, _| f64::powi(given.std[i / 3], 2)));
+    let mut state = State::new(nav, &covariance, CAPACITY, filter);
+    state.gravity = settings.gravity;
+    Start { state, stamp: given.stamp, warning: None }
 }
 
 /// Up is where the mean force points, but for what accelerations of 2 m/s² make of it; the velocity is unknown.

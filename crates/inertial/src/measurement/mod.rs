@@ -111,8 +111,18 @@ pub struct Initial {
 pub struct RangePrior {
     /// Median, m.
     pub range_m: f64,
-    /// Standard deviation of the logarithm.
+    /// Standard deviation of the logarithm; infinite where nothing is known.
     pub log_sigma: f64,
+}
+
+impl RangePrior {
+    /// Nothing is known of ranges.
+    pub const UNKNOWN: Self = Self { range_m: 1.0, log_sigma: f64::INFINITY };
+
+    /// A measurement as a direction, if its landmark has to wait for others.
+    pub fn waiting_view(&self, measurement: &dyn Measurement) -> Option<View> {
+        if self.log_sigma.is_finite() { measurement.view() } else { measurement.vague_view() }
+    }
 }
 
 impl Default for RangePrior {
@@ -141,6 +151,11 @@ pub trait Measurement {
     /// from several places.
     fn view(&self) -> Option<View> {
         None
+    }
+
+    /// The same, also where the range is measured, but only roughly: without a prior of ranges, such landmarks wait, too.
+    fn vague_view(&self) -> Option<View> {
+        self.view()
     }
 
     /// The landmark that this measurement is of, if it is of one of the state.

@@ -51,6 +51,10 @@ pub trait OfPoint<const D: usize> {
     fn direction(&self, _pose: &Se3) -> Option<View> {
         None
     }
+    /// The same where the range is measured, but only roughly.
+    fn vague_direction(&self, pose: &Se3) -> Option<View> {
+        self.direction(pose)
+    }
     /// The place of the point, m, and its covariance, m², from this measurement alone.
     fn locate(&self, prior: &RangePrior) -> Option<(Vector3<f64>, Matrix3<f64>)>;
 }
@@ -104,6 +108,14 @@ pub fn view<const D: usize>(measurement: &impl OfPoint<D>) -> Option<View> {
     }
 }
 
+/// The same where the range is measured, but only roughly.
+pub fn vague_view<const D: usize>(measurement: &impl OfPoint<D>) -> Option<View> {
+    match measurement.mount() {
+        Mount::Fixed(pose) => measurement.vague_direction(&pose),
+        Mount::Calibrated => None,
+    }
+}
+
 fn pose(mount: &Mount, at: &At) -> Se3 {
     match mount {
         Mount::Fixed(pose) => *pose,
@@ -120,6 +132,9 @@ macro_rules! measurement_of_point {
             }
             fn view(&self) -> Option<$crate::measurement::View> {
                 $crate::measurement::point::view(self)
+            }
+            fn vague_view(&self) -> Option<$crate::measurement::View> {
+                $crate::measurement::point::vague_view(self)
             }
             fn landmark(&self) -> Option<u64> {
                 match self.target {

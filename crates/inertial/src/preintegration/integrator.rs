@@ -14,6 +14,8 @@ pub struct Integrator {
     current: Preintegration,
     /// Up to where samples were integrated.
     until: Stamp,
+    /// How the body moved lately.
+    recent: Scatter,
     /// Where samples were missing since the last call of [`Integrator::take`].
     outages: Vec<Outage>,
 }
@@ -36,7 +38,13 @@ impl Integrator {
     /// Without samples, at these biases.
     pub fn new(biases: Biases, noise: ImuNoise, interpolation: Interpolation) -> Self {
         let current = Preintegration::new(biases, noise);
-        Self { samples: Samples::new(interpolation), current, until: Stamp::default(), outages: Vec::with_capacity(8) }
+        Self {
+            samples: Samples::new(interpolation),
+            current,
+            until: Stamp::default(),
+            recent: Scatter::default(),
+            outages: Vec::with_capacity(8),
+        }
     }
 
     /// Takes in a sample, and integrates up to the one before it.
@@ -51,6 +59,10 @@ impl Integrator {
             Some(newest) if sample.stamp <= newest => return Err(OutOfOrder::Sample),
             Some(newest) => self.advance(newest),
             None => self.until = sample.stamp,
+        }
+        let since = self.samples.newest().map_or(0.0, |newest| sample.stamp.since(newest.stamp));
+        if since <= LONGEST_INTERVAL_S {
+            self.recent.add(&sample.value, since);
         }
         self.samples.push(sample);
         Ok(())
@@ -97,7 +109,8 @@ impl Integrator {
             self.until = to;
             let between = self.samples.previous().map_or(0.0, |previous| newest.stamp.since(previous.stamp));
             if between > LONGEST_INTERVAL_S && self.outages.len() < self.outages.capacity() {
-                self.outages.push(Outage { seconds: h, of_seconds: between, end: to });
+                let unknown = self.recent.unknown();
+                self.outages.push(Outage { seconds: h, of_seconds: between, end: to, unknown });
             }
         }
     }
@@ -106,8 +119,37 @@ impl Integrator {
 /// Between samples farther apart than this, s, the motion is not known to be the straight line between them.
 const LONGEST_INTERVAL_S: f64 = 0.1;
 
-/// What a body in a hand or in the air may do meanwhile, as standard deviations of a constant: rad/s and m/s².
+/// What a body in a hand or in the air may do meanwhile at least, as standard deviations of a constant: rad/s and m/s².
 const UNKNOWN: (f64, f64) = (0.5, 2.0);
+/// Rates and forces scatter about their means over so long, s.
+const MEMORY_S: f64 = 2.0;
+
+/// How much rate and force scatter about their means: variances of all axes together, with older samples counting less.
+#[derive(Clone, Copy, Debug, Default)]
+struct Scatter {
+    mean: Imu,
+    rate: f64,
+    force: f64,
+    weight: f64,
+}
+
+impl Scatter {
+    fn add(&mut self, value: &Imu, since: f64) {
+        self.weight = self.weight * (1.0 - since / MEMORY_S).max(0.0) + 1.0;
+        let share = 1.0 / self.weight;
+        let (rate, force) = (value.rate - self.mean.rate, value.force - self.mean.force);
+        self.mean.rate += rate * share;
+        self.mean.force += force * share;
+        self.rate += share * (rate.dot(&(value.rate - self.mean.rate)) - self.rate);
+        self.force += share * (force.dot(&(value.force - self.mean.force)) - self.force);
+    }
+
+    /// Two values of a motion that scatters by s are √2 s apart.
+    fn unknown(&self) -> (f64, f64) {
+        let of = |square: f64, least: f64| (2.0 / 3.0 * square.max(0.0)).sqrt().max(least);
+        (of(self.rate, UNKNOWN.0), of(self.force, UNKNOWN.1))
+    }
+}
 
 /// A part of an interval without samples.
 #[derive(Clone, Copy, Debug)]
@@ -117,6 +159,8 @@ struct Outage {
     /// Length of the whole interval without samples, s.
     of_seconds: f64,
     end: Stamp,
+    /// Standard deviations of what rate and force may have been, rad/s and m/s².
+    unknown: (f64, f64),
 }
 
 impl Outage {
@@ -125,8 +169,8 @@ impl Outage {
     /// that those of all parts are the whole. Turned about, gravity adds σ_w g t/2 to the acceleration.
     fn add_to(&self, taken: &mut Preintegrated, stamp: Stamp) {
         let (t, share) = (self.seconds, (self.seconds * self.of_seconds).sqrt());
-        let turn = UNKNOWN.0 * share;
-        let velocity = UNKNOWN.1.hypot(UNKNOWN.0 * GRAVITY * 0.5 * t) * share;
+        let turn = self.unknown.0 * share;
+        let velocity = self.unknown.1.hypot(self.unknown.0 * GRAVITY * 0.5 * t) * share;
         let position = velocity * (0.5 * t + stamp.since(self.end));
         for axis in 0..3 {
             taken.covariance[(axis, axis)] += turn * turn;

@@ -21,6 +21,8 @@ pub struct Landmark {
     pub anchor: Vector3<f64>,
     /// The first estimate of p_i, where the filters of first estimates linearize.
     pub first: Vector3<f64>,
+    /// Whether two measurements agree on it. What one measurement shows alone may be wrong.
+    pub is_confirmed: bool,
     /// How often in a row its measurements failed the gate.
     pub rejected: u32,
 }

@@ -147,7 +147,7 @@ impl State {
 /// Whether a landmark is moved by the exponential of SE₂₊ₙ(3), which leaves its error what it is.
 fn is_on_group(landmark: &Landmark, filter: &Filter) -> bool {
     match landmark.kind {
-        Kind::Point => landmark.chart == Chart::Cartesian,
+        Kind::Point => landmark.chart == Chart::Cartesian || filter.chart == Chart::Cartesian,
         Kind::ClonePlace | Kind::CloneRotation(_) => filter.chart == Chart::Cartesian,
     }
 }

@@ -70,6 +70,7 @@ impl Normal {
                 position,
                 anchor,
                 first: position + self.vector(0.02),
+                is_confirmed: true,
                 rejected: 0,
             });
             let by_nav = SMatrix::from_fn(|_, _| 0.1 * self.one());

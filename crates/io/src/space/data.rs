@@ -20,8 +20,12 @@ pub struct SpaceRecording {
     pub frames: Vec<Frame>,
     /// The camera.
     pub camera: Camera,
+    /// Further cameras on the same body.
+    pub further_cameras: Vec<Camera>,
     /// Noise as the recording states it.
     pub stated: StatedNoise,
+    /// Where a filter starts, where that is given.
+    pub start: Option<GivenStart>,
     /// Poses of the body by increasing stamp; empty where the recording has no truth.
     pub truth: Vec<TruePose>,
     /// Gravity in the frame of the truth, m/s², where it is stated: that frame need not be level.
@@ -44,6 +48,8 @@ pub enum Layout {
     Starloc,
     /// Rate, body velocity, and points in a pair of cameras.
     Starry,
+    /// A simulated run: noise and start are those that are stated.
+    Simulated,
 }
 
 /// A sample of an inertial sensor, in its own axes.
@@ -93,6 +99,8 @@ pub enum Image {
     Normalized(Vector2<f64>),
     /// (u_l, v_l, u_r, v_r), px, in a rectified pair of cameras.
     Stereo(Vector4<f64>),
+    /// x/z and y/z in a further camera, counted from 0.
+    Further(usize, Vector2<f64>),
 }
 
 /// A pinhole camera, or the left one of a rectified pair: axes x right, y down, z forward.
@@ -117,6 +125,22 @@ pub struct StatedNoise {
     pub rate: Option<Vector3<f64>>,
     /// Variances of (u_l, v_l, u_r, v_r), px².
     pub pixels: Option<Vector4<f64>>,
+    /// Of the inertial sensor: white noise of the rate, rad/s/√Hz, and of the force, m/s²/√Hz; random walks of their
+    /// biases, rad/s²/√Hz and m/s³/√Hz.
+    pub inertial: Option<[f64; 4]>,
+}
+
+/// An estimate of the start with its errors.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GivenStart {
+    /// When.
+    pub stamp: Stamp,
+    /// The body in the frame of the truth.
+    pub pose: Se3,
+    /// m/s, in that frame.
+    pub velocity: Vector3<f64>,
+    /// Standard deviations by axis: rotation, rad; velocity, m/s; position, m; biases, rad/s and m/s².
+    pub std: [f64; 5],
 }
 
 /// A true pose.
