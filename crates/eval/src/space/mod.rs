@@ -13,6 +13,7 @@ pub mod run;
 pub mod session;
 pub mod settings;
 pub mod start;
+pub mod tags;
 pub mod truth;
 
 #[cfg(test)]

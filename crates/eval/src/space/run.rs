@@ -3,6 +3,7 @@
 use super::session::{Counts, Estimate, Session};
 use super::settings::Settings;
 use super::start::start;
+use super::tags::{self, Odometry, TagRun, TagRunOptions};
 use super::truth::Truth;
 use lienav_base::stamp::Stamp;
 use lienav_inertial::covariance::NavMatrix;
@@ -27,6 +28,8 @@ pub struct Options {
     pub map_sigma: Option<f64>,
     /// Of a recording with steps, which of them, counted from 1.
     pub steps: Option<RangeInclusive<usize>>,
+    /// Of a recording of tags with two kinds of odometry, which of them.
+    pub odometry: Odometry,
 }
 
 /// A run.
@@ -78,13 +81,19 @@ const STARRY_STEPS: RangeInclusive<usize> = 1215..=1715;
 pub fn run(recording: &SpaceRecording, truth: &Truth, name: &str, options: &Options) -> Result<SpaceRun, RunError> {
     let filter = Filter::ALL.iter().find(|(own, _)| *own == name);
     let filter = filter.ok_or_else(|| RunError::NoFilter(name.to_owned()))?.1;
-    if options.has_map && recording.landmarks.is_empty() {
+    if options.has_map && recording.landmarks.is_empty() && recording.tags.true_tags.is_empty() {
         return Err(RunError::NoMap);
+    }
+    if matches!(recording.layout, Layout::Tagslam | Layout::Frc) {
+        if name != "default" {
+            return Err(RunError::NoFilter(name.to_owned()));
+        }
+        return with_tags(recording, truth, options).ok_or_else(|| RunError::NoStart(recording.name.clone()));
     }
     let settings = Settings::of(recording);
     let (session, warnings) = match recording.layout {
         Layout::Starry => with_twists(recording, truth, filter, &settings, options)?,
-        Layout::EurocTracks | Layout::Starloc => with_inertial(recording, truth, filter, &settings, options)?,
+        _ => with_inertial(recording, truth, filter, &settings, options)?,
     };
     let lost = (session.counts.widened > 0).then(|| {
         let count = session.counts.widened;
@@ -100,6 +109,15 @@ pub fn run(recording: &SpaceRecording, truth: &Truth, name: &str, options: &Opti
         warnings: recording.warnings.iter().cloned().chain(warnings).chain(lost).chain(session.failure).collect(),
         counts: session.counts,
     })
+}
+
+/// Tags with a pose, and odometry or none.
+fn with_tags(recording: &SpaceRecording, truth: &Truth, options: &Options) -> Option<SpaceRun> {
+    let map_sigma = options.has_map.then(|| options.map_sigma.unwrap_or(Settings::of(recording).map_sigma));
+    let TagRun { estimates, step_us, counts, tags, warnings } =
+        tags::run(recording, truth, &TagRunOptions { map_sigma, odometry: options.odometry })?;
+    let (filter, source) = ("default".to_owned(), recording.name.clone());
+    Some(SpaceRun { filter, source, estimates, step_us, counts, landmarks: tags, warnings })
 }
 
 /// Samples of an inertial sensor between frames.

@@ -1,5 +1,6 @@
 //! What a recording in space holds.
 
+use super::tags::TagRecording;
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se3;
 use nalgebra::{Vector2, Vector3, Vector4};
@@ -32,6 +33,8 @@ pub struct SpaceRecording {
     pub dropped: BTreeMap<String, u64>,
     /// What the reader should know, one sentence each.
     pub warnings: Vec<String>,
+    /// Tags in the images of cameras, in recordings of tags.
+    pub tags: TagRecording,
 }
 
 /// The layout of a recording's folder.
@@ -44,6 +47,10 @@ pub enum Layout {
     Starloc,
     /// Rate, body velocity, and points in a pair of cameras.
     Starry,
+    /// Corners of tags in cameras, with or without odometry.
+    Tagslam,
+    /// Corners of tags of a known field in one camera, and odometry.
+    Frc,
 }
 
 /// A sample of an inertial sensor, in its own axes.

@@ -1,0 +1,16 @@
+//! Tags: squares of known size with an identity, as landmarks with a pose.
+//!
+//! [`lens`] is the camera, [`sight`] a tag in its image, [`square`] the two poses that four corners have. [`landmark`]
+//! says what a tag is in the state, [`joint`] what its corners depend on, [`posterior`] what they say of it. [`waiting`]
+//! decides between the two poses of a new tag, [`motion`] moves a body without an inertial sensor, and [`filter`] is the
+//! step.
+
+pub mod filter;
+pub mod joint;
+pub mod landmark;
+pub mod lens;
+pub mod motion;
+pub mod posterior;
+pub mod sight;
+pub mod square;
+pub mod waiting;
