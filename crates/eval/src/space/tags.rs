@@ -6,6 +6,7 @@ use super::settings::Settings;
 use super::truth::Truth;
 use lienav_base::stamp::Stamp;
 use lienav_inertial::covariance::NavMatrix;
+use lienav_inertial::measurement::absolute::AbsolutePose;
 use lienav_inertial::measurement::pixel::Pinhole;
 use lienav_inertial::measurement::planar::Planar;
 use lienav_inertial::preintegration::Preintegrated;
@@ -22,7 +23,7 @@ use lienav_inertial::tag::sight::Sight;
 use lienav_io::space::data::{Layout, SpaceRecording};
 use lienav_io::space::tags::{CameraDistortion, TagCamera, TagFrame};
 use lienav_lie::Se3;
-use nalgebra::{SVector, Vector3};
+use nalgebra::{Matrix6, SVector, Vector3};
 use std::collections::BTreeMap;
 use std::time::Instant;
 
@@ -60,6 +61,9 @@ pub struct TagRun {
     pub warnings: Vec<String>,
 }
 
+/// So long, s, the true poses are given where no tag is known; these instants are not judged.
+const GIVEN_S: f64 = 5.0;
+
 /// A position less certain than this, m by axis, is no estimate: it is not kept, but counted.
 const UNKNOWN_M: f64 = 0.5;
 
@@ -70,7 +74,7 @@ pub fn run(recording: &SpaceRecording, truth: &Truth, options: &TagRunOptions) -
     for instant in motion.instants(recording, session.at) {
         session.advance(instant.stamp, &motion);
         if let Some(k) = instant.frame {
-            session.correct(&recording.tags.frames[k]);
+            session.correct(&recording.tags.frames[k], &motion, truth);
         }
         if !session.keep(instant.frame.is_some()) {
             break;
@@ -90,28 +94,34 @@ struct Motion<'a> {
     twists: &'a [lienav_io::space::data::Twist],
     /// Densities of rate, rad/√s, and velocity, m/√s.
     density: [f64; 2],
-    /// Standard deviations of one value of rate, rad/s, and velocity, m/s.
-    single: [f64; 2],
+    /// By which part of its last change a value of rate and velocity is uncertain.
+    late: f64,
     /// Whether the body stays on a level floor.
     is_planar: bool,
+    /// Standard deviation of the stamp of a frame, s.
+    stamp_sigma_s: f64,
 }
 
-/// Accelerations of a body, m/s² and rad/s²; a twist that changes faster has jumped.
+/// Accelerations of a body, m/s² and rad/s²; odometry that changes faster has jumped.
 const FASTEST_CHANGE: [f64; 2] = [10.0, 10.0];
 
 impl<'a> Motion<'a> {
     fn of(recording: &'a SpaceRecording, odometry: Odometry) -> Self {
         let tags = &recording.tags;
+        // A simulator draws its images from the pose of its last cycle: they are up to 20 ms old.
+        const CYCLE_S: f64 = 0.02;
+        let stamp_sigma_s = CYCLE_S / 12_f64.sqrt();
         match (recording.layout, odometry) {
-            // A twist is rounded and held, a millimetre in a second; a speed lags by half a cycle at some m/s².
+            // Increments of the wheels, of what slips: a millimetre and a milliradian in a second.
             (Layout::Frc, Odometry::Twist) => {
-                Self { twists: &recording.twists, density: [1e-3, 1e-3], single: [0.0; 2], is_planar: true }
+                Self { twists: &recording.twists, density: [1e-3, 1e-3], late: 0.0, is_planar: true, stamp_sigma_s }
             }
+            // A speed is that of a cycle before or after: it is off by what changes in a cycle.
             (Layout::Frc, Odometry::Chassis) => {
-                Self { twists: &tags.chassis, density: [1e-3, 1e-3], single: [0.05, 0.05], is_planar: true }
+                Self { twists: &tags.chassis, density: [1e-3, 1e-3], late: 1.0, is_planar: true, stamp_sigma_s }
             }
             // Odometry by a camera and an inertial sensor: a degree and 0.2 m in a minute of small motions.
-            _ => Self { twists: &recording.twists, density: [3e-3, 2e-2], single: [0.0; 2], is_planar: false },
+            _ => Self { twists: &recording.twists, density: [3e-3, 2e-2], late: 0.0, is_planar: false, stamp_sigma_s: 0.0 },
         }
     }
 
@@ -135,28 +145,37 @@ impl<'a> Motion<'a> {
         Some((k, self.twists.get(k + 1).map(|next| next.stamp)))
     }
 
+    /// How fast the image of a tag moves, px/s, at the twist that is held at a stamp.
+    fn blur(&self, stamp: Stamp, sight: &Sight) -> f64 {
+        let Some((k, _)) = self.at(stamp) else { return 0.0 };
+        let twist = &self.twists[k];
+        let edge = (sight.corners[1] - sight.corners[0]).norm().max((sight.corners[2] - sight.corners[1]).norm());
+        sight.lens.pinhole.focal.x * twist.rate.norm() + edge / sight.size_m * twist.velocity.norm()
+    }
+
     /// What twist `k` says of so many seconds.
     fn increment(&self, k: usize, seconds: f64, state: &State) -> Preintegrated {
         let twist = &self.twists[k];
-        let (mut rate, mut velocity) = (self.variance(0, seconds), self.variance(1, seconds));
+        let white = |which: usize| self.density[which].powi(2) / seconds.max(1e-6);
+        let (mut rate_variance, mut velocity_variance) = (Vector3::repeat(white(0)), Vector3::repeat(white(1)));
         if let Some(before) = k.checked_sub(1).map(|k| &self.twists[k]) {
             let step = twist.stamp.since(before.stamp).max(1e-3);
-            let jump = |change: f64, fastest: f64| if change > fastest * step { change * change } else { 0.0 };
-            rate += jump((twist.rate - before.rate).norm(), FASTEST_CHANGE[1]);
-            velocity += jump((twist.velocity - before.velocity).norm(), FASTEST_CHANGE[0]);
+            let changes = [twist.rate - before.rate, twist.velocity - before.velocity];
+            if self.is_planar {
+                let late = changes.map(|change| change * self.late);
+                rate_variance.z += late[0].z.powi(2);
+                velocity_variance += Vector3::new(1.0, 1.0, 0.0) * late[1].xy().norm_squared();
+            } else {
+                let jump = |which: usize| {
+                    let change = changes[which].norm();
+                    if change > FASTEST_CHANGE[which] * step { change * change } else { 0.0 }
+                };
+                rate_variance.add_scalar_mut(jump(0));
+                velocity_variance.add_scalar_mut(jump(1));
+            }
         }
-        let twist = Twist {
-            rate: twist.rate,
-            velocity: twist.velocity,
-            rate_variance: Vector3::repeat(rate),
-            velocity_variance: Vector3::repeat(velocity),
-        };
-        held(&twist, &state.nav.biases, seconds)
-    }
-
-    /// Of a mean over so many seconds.
-    fn variance(&self, which: usize, seconds: f64) -> f64 {
-        self.single[which].powi(2) + self.density[which].powi(2) / seconds.max(1e-6)
+        let (rate, velocity) = (twist.rate, twist.velocity);
+        held(&Twist { rate, velocity, rate_variance, velocity_variance }, &state.nav.biases, seconds)
     }
 }
 
@@ -173,6 +192,9 @@ struct TagSession<'a> {
     spent: f64,
     recent: (f64, f64),
     lost_sigma: [f64; 3],
+    start_sigma: [f64; 5],
+    /// Up to when true poses are given, in recordings without known tags.
+    given_until: Option<Stamp>,
 }
 
 impl<'a> TagSession<'a> {
@@ -189,7 +211,9 @@ impl<'a> TagSession<'a> {
         let mut frames = frames.filter(|frame| !has_odometry || motion.covers(frame.stamp, end)).peekable();
         let first = frames.peek()?.stamp;
         // Where tags are known, they show where the run begins: no truth is needed.
-        let located = frames.find_map(|frame| Some((frame.stamp, tags.locate(&sights(frame, cameras, sigma))?)));
+        let floor = |pose: &Se3| if motion.is_planar { off_the_floor(pose) } else { 0.0 };
+        let locate = |frame: &TagFrame| Some((frame.stamp, tags.locate(&sights(frame, cameras, sigma), floor)?));
+        let located = frames.find_map(locate);
         let (at, pose, wide) = match located {
             Some((at, pose)) => (at, pose, true),
             None => {
@@ -205,7 +229,11 @@ impl<'a> TagSession<'a> {
         };
         let nav = Nav { rotation: pose.rotation, position: pose.translation, ..Nav::default() };
         // Near a start that tags show, and before they are taken in: half a radian, and some metres.
-        let [turn, place] = if wide { [0.5, 3.0] } else { [settings.start_sigma[0], settings.start_sigma[2]] };
+        let [turn, place] = match (wide, truth.is_empty()) {
+            (true, _) => [0.5, 3.0],
+            (false, false) => [0.1, 0.1],
+            (false, true) => [settings.start_sigma[0], settings.start_sigma[2]],
+        };
         let motion_sigma = if has_odometry { (0.0, 0.0) } else { tags.motion.unknown };
         let covariance = NavMatrix::from_diagonal(&SVector::from_fn(|i, _| match i {
             0..VELOCITY => f64::powi(turn, 2),
@@ -217,10 +245,15 @@ impl<'a> TagSession<'a> {
         let mut state = State::new(nav, &covariance, 2 * tags.options.most_tags, &tags.filter);
         state.gravity = 0.0;
         let step = Step::new(tags.filter);
-        let run = TagRun { warnings, ..TagRun::default() };
+        let mut run = TagRun { warnings, ..TagRun::default() };
         let (spent, recent, is_planar) = (0.0, (0.0, 0.0), motion.is_planar);
-        let lost_sigma = settings.lost_sigma;
-        Some(Self { state, tags, step, cameras, sigma, at, is_planar, run, spent, recent, lost_sigma })
+        let (lost_sigma, start_sigma) = (settings.lost_sigma, settings.start_sigma);
+        let given_until = (!wide && !truth.is_empty()).then(|| at + GIVEN_S);
+        if given_until.is_some() {
+            let sentence = format!("no tag is known: the true poses of the first {GIVEN_S} s say where the world is");
+            run.warnings.push(sentence);
+        }
+        Some(Self { state, tags, step, cameras, sigma, at, is_planar, run, spent, recent, lost_sigma, start_sigma, given_until })
     }
 
     /// Moves the state to another instant.
@@ -245,8 +278,12 @@ impl<'a> TagSession<'a> {
     }
 
     /// Takes in a frame.
-    fn correct(&mut self, frame: &TagFrame) {
-        let all = sights(frame, self.cameras, self.sigma);
+    fn correct(&mut self, frame: &TagFrame, motion: &Motion, truth: &Truth) {
+        let mut all = sights(frame, self.cameras, self.sigma);
+        for sight in &mut all {
+            sight.sigma = sight.sigma.hypot(motion.stamp_sigma_s * motion.blur(frame.stamp, sight));
+        }
+        self.give(frame.stamp, truth);
         for _ in all.len()..frame.seen.len() {
             self.drop_one("bad_corners");
         }
@@ -256,6 +293,26 @@ impl<'a> TagSession<'a> {
         self.level();
         self.spent += begin.elapsed().as_secs_f64();
         self.count(&corrected);
+    }
+
+    /// Without known tags, the first true poses say where the world is.
+    fn give(&mut self, stamp: Stamp, truth: &Truth) {
+        let Some(pose) = truth.at(stamp).filter(|_| self.is_given(stamp)) else { return };
+        let [turn, _, place, ..] = self.start_sigma;
+        let own = Matrix6::from_fn(|i, j| match (i == j, i < 3) {
+            (false, _) => 0.0,
+            (true, true) => place * place,
+            (true, false) => turn * turn,
+        });
+        let covariance = truth.covariance_at(stamp).copied().unwrap_or(own);
+        let given = AbsolutePose { mount: Se3::identity(), pose, covariance };
+        if self.step.correct(&mut self.state, &[&given]).is_err() {
+            self.drop_one("singular_innovation");
+        }
+    }
+
+    fn is_given(&self, stamp: Stamp) -> bool {
+        self.given_until.is_some_and(|until| stamp < until)
     }
 
     fn count(&mut self, corrected: &Corrected) {
@@ -315,6 +372,10 @@ impl<'a> TagSession<'a> {
             self.run.warnings.push(format!("the estimate was lost at {}: the run ends there", self.at));
             return false;
         }
+        if self.is_given(self.at) {
+            self.drop_one("given_pose");
+            return true;
+        }
         if (0..3).any(|axis| covariance[(axis, axis)] > UNKNOWN_M * UNKNOWN_M) {
             self.drop_one("position_unknown");
             return true;
@@ -336,6 +397,13 @@ impl<'a> TagSession<'a> {
         }
         self.run
     }
+}
+
+/// How far a pose is from one on a level floor, as χ² with a centimetre and a hundredth of a radian.
+fn off_the_floor(pose: &Se3) -> f64 {
+    const FLAT: (f64, f64) = (0.01, 0.01);
+    let up = pose.rotation * Vector3::z();
+    (pose.translation.z / FLAT.0).powi(2) + (up.xy().norm_squared() + (1.0 - up.z).powi(2)) / FLAT.1.powi(2)
 }
 
 /// Tags whose places the filter knows: those that the recording states, or with a map all true ones.

@@ -7,7 +7,7 @@
 use super::joint::Joint;
 use super::landmark::{self, KnownTag};
 use super::motion::ConstantVelocity;
-use super::posterior::{Columns, Posterior, maximize};
+use super::posterior::{Columns, Posterior, by_place, maximize};
 use super::sight::{NUMBERS, Sight};
 use super::square::{Solutions, solve};
 use super::waiting::Waitings;
@@ -17,7 +17,7 @@ use crate::preintegration::Preintegrated;
 use crate::propagate::propagate;
 use crate::state::State;
 use lienav_lie::{LieGroup, Se3};
-use nalgebra::Vector6;
+use nalgebra::{Matrix6, Vector6};
 use std::collections::BTreeMap;
 
 /// What is decided how.
@@ -30,12 +30,14 @@ pub struct TagOptions {
     pub odds: f64,
     /// A state with more tags takes in no new ones.
     pub most_tags: usize,
+    /// So many elements of the covariance are updated in a frame; of more tags than that allows, the largest are used.
+    pub work: usize,
 }
 
 impl Default for TagOptions {
-    /// Odds of 1000 to 1.
+    /// Odds of 1000 to 1, and about a millisecond.
     fn default() -> Self {
-        Self { gate: 0.999, odds: 13.8, most_tags: 120 }
+        Self { gate: 0.999, odds: 13.8, most_tags: 120, work: 2_500_000 }
     }
 }
 
@@ -73,6 +75,9 @@ pub struct TagFilter {
     aside: Vec<usize>,
     columns: Columns,
     bound: f64,
+    place_bound: f64,
+    /// Sum of the costs of fits of single tags, each χ² of two degrees of freedom, and how many.
+    fits: (f64, f64),
 }
 
 /// What became of a tag of a frame.
@@ -106,6 +111,8 @@ impl TagFilter {
             aside: Vec::with_capacity(MOST_SIGHTS),
             columns,
             bound: chi2_bound(NUMBERS, options.gate),
+            place_bound: chi2_bound(3, options.gate),
+            fits: (2.0 * FIRST_FITS, FIRST_FITS),
         }
     }
 
@@ -135,16 +142,18 @@ impl TagFilter {
         // Large ones first: their poses are the clearest.
         self.order.sort_by(|a, b| area(&sights[*b]).total_cmp(&area(&sights[*a])));
         self.aside.clear();
+        let n = state.covariance.dim();
+        self.order.truncate((self.options.work / (n * n)).max(LEAST_SIGHTS));
         for n in 0..self.order.len() {
             let k = self.order[n];
-            match self.take(state, &sights[k]) {
+            match self.take(state, &sights[k], sights, false) {
                 Outcome::Ambiguous => self.aside.push(k),
                 outcome => self.count(state, &sights[k], &outcome, &mut corrected),
             }
         }
         for n in 0..self.aside.len() {
             let k = self.aside[n];
-            let outcome = self.take(state, &sights[k]);
+            let outcome = self.take(state, &sights[k], sights, true);
             self.count(state, &sights[k], &outcome, &mut corrected);
         }
         for sight in sights.iter().take(MOST_SIGHTS) {
@@ -180,89 +189,211 @@ impl TagFilter {
         }
     }
 
-    /// Takes in a tag of the state or of the map.
-    fn take(&mut self, state: &mut State, sight: &Sight) -> Outcome {
-        let known = self.known.get(&sight.id).copied();
-        let joint = match known.filter(KnownTag::is_exact) {
-            Some(known) => Some(Joint::of_known(state, &known.pose)),
-            None => {
-                if let (Some(known), None) = (known, landmark::find(state, sight.id)) {
-                    landmark::append_known(state, sight.id, &known);
-                }
-                landmark::find(state, sight.id).and_then(|tag| Joint::of_state(state, &tag))
-            }
-        };
-        let Some(joint) = joint else { return Outcome::Unexplained };
-        match choose(sight, &joint, self.options.odds) {
-            Choice::One(found) if found.cost <= self.bound => {
-                self.columns.apply(state, &joint, &found, &self.filter);
-                Outcome::Used
-            }
-            Choice::One(_) => Outcome::Gated,
-            Choice::Two => Outcome::Ambiguous,
-            Choice::None => Outcome::Unexplained,
+    /// Takes in a tag of the state or of the map; of two poses, the others of the frame may decide.
+    fn take(&mut self, state: &mut State, sight: &Sight, all: &[Sight], is_last: bool) -> Outcome {
+        if let (Some(known), None) = (self.known.get(&sight.id), landmark::find(state, sight.id))
+            && !known.is_exact()
+        {
+            landmark::append_known(state, sight.id, known);
         }
+        let Some(joint) = self.joint(state, sight.id) else { return Outcome::Unexplained };
+        let found = match choose(sight, &joint, self.options.odds) {
+            Choice::One(found) => found,
+            Choice::Two(both) => match self.prefer(state, sight, &joint, &both, all) {
+                Some(found) => found,
+                None if is_last => return self.take_place(state, sight, &joint, &both),
+                None => return Outcome::Ambiguous,
+            },
+            Choice::None => return Outcome::Unexplained,
+        };
+        if found.cost > self.bound {
+            return Outcome::Gated;
+        }
+        self.columns.apply(state, &joint, &found, &self.filter);
+        Outcome::Used
+    }
+
+    /// Takes in a tag whose pose is not clear from this frame: where former views decide, in that pose, else by its place.
+    fn take_place(&mut self, state: &mut State, sight: &Sight, joint: &Joint, both: &[Posterior; 2]) -> Outcome {
+        let Some(solutions) = solve(sight) else { return Outcome::Unexplained };
+        let body = Se3::new(state.nav.rotation, state.nav.position);
+        let odds = self.options.odds * self.noise();
+        if let Some(fit) = self.waiting.decide(sight, &body, &solutions, odds) {
+            let off = |one: &Posterior| (joint.pose(&one.y).0.rotation * fit.pose.rotation.inverse()).log().norm();
+            let found = if off(&both[0]) <= off(&both[1]) { both[0] } else { both[1] };
+            if found.cost > self.bound {
+                return Outcome::Gated;
+            }
+            self.columns.apply(state, joint, &found, &self.filter);
+            return Outcome::Used;
+        }
+        // Turned about by much, the place of a known tag says nothing that is linear in the pose of the body.
+        let turn = (0..3).map(|k| state.covariance.get(k, k)).sum::<f64>().sqrt();
+        if turn > TURNED && self.known.contains_key(&sight.id) {
+            return Outcome::Ambiguous;
+        }
+        match by_place(&solutions, joint) {
+            Some(found) if found.cost <= self.place_bound => {
+                self.columns.apply(state, joint, &found, &self.filter);
+                Outcome::Ambiguous
+            }
+            Some(_) => Outcome::Gated,
+            None => Outcome::Unexplained,
+        }
+    }
+
+    /// How well the corners of a tag fit its better pose shows how noisy they are.
+    fn learn(&mut self, solutions: &Solutions) {
+        /// A worse one is no tag.
+        const WORST: f64 = 20.0;
+        if solutions.best.cost < WORST {
+            self.fits = (self.fits.0 + solutions.best.cost, self.fits.1 + 1.0);
+        }
+    }
+
+    /// The variance of corners within an image in units of the stated one, which is of what stays from image to image as
+    /// well. It counts fourfold: a lens that is not quite as calibrated bends a tag a little.
+    fn noise(&self) -> f64 {
+        const LEAST: f64 = 0.05;
+        (4.0 * self.fits.0 / (2.0 * self.fits.1)).clamp(LEAST, 1.0)
+    }
+
+    /// What the corners of a tag of the state or of the map depend on.
+    fn joint(&self, state: &State, id: u64) -> Option<Joint> {
+        match self.known.get(&id).filter(|known| known.is_exact()) {
+            Some(known) => Some(Joint::of_known(state, &known.pose)),
+            None => landmark::find(state, id).and_then(|tag| Joint::of_state(state, &tag)),
+        }
+    }
+
+    /// Of two posteriors of a tag the one that the other tags of the frame agree with, if their evidence suffices.
+    fn prefer(
+        &self,
+        state: &State,
+        sight: &Sight,
+        joint: &Joint,
+        both: &[Posterior; 2],
+        all: &[Sight],
+    ) -> Option<Posterior> {
+        let effects = both.map(|one| Some((one.weights(), one.information()?)));
+        let [Some(a), Some(b)] = effects else { return None };
+        let mut margin = both[1].cost - both[0].cost;
+        let is_other = |other: &&Sight| !std::ptr::eq(*other, sight);
+        for other in all.iter().take(MOST_SIGHTS).filter(is_other) {
+            let Some(own) = self.joint(state, other.id) else { continue };
+            let cost = |(by, information): &(Vector6<f64>, Matrix6<f64>)| {
+                let given = own.given(state, joint, by, information);
+                let found = given.and_then(|given| maximize(other, &given, &given.mean));
+                // A tag that contradicts both says nothing.
+                found.map_or(MOST_EVIDENCE, |found| found.cost.min(MOST_EVIDENCE))
+            };
+            margin += cost(&b) - cost(&a);
+            if margin.abs() > self.options.odds {
+                return Some(if margin > 0.0 { both[0] } else { both[1] });
+            }
+        }
+        None
     }
 
     fn initialize(&mut self, state: &mut State, sight: &Sight, corrected: &mut Corrected) {
         /// A tag whose distance is not known to this part, or whose rotation not to this angle, waits.
         const CLEAR: (f64, f64) = (0.2, 0.3);
+        /// Of one of two poses, the rotation is known to this angle.
+        const EITHER: f64 = 1.0;
         let is_full = state.landmarks.len() >= 2 * self.options.most_tags;
         let Some(solutions) = solve(sight).filter(|_| !is_full) else {
             corrected.unexplained += 1;
             return;
         };
         let body = Se3::new(state.nav.rotation, state.nav.position);
-        let Some(fit) = self.waiting.decide(sight, &body, &solutions, self.options.odds) else {
-            corrected.ambiguous += 1;
-            return;
+        self.learn(&solutions);
+        let odds = self.options.odds * self.noise();
+        let clear = self.waiting.decide(sight, &body, &solutions, odds);
+        let covariance = match &clear {
+            Some(fit) => fit.information.try_inverse(),
+            None => solutions.place_covariance().map(|place| {
+                let mut covariance = Matrix6::from_diagonal_element(EITHER * EITHER);
+                covariance.fixed_view_mut::<3, 3>(0, 0).copy_from(&place);
+                covariance
+            }),
         };
-        let Some(covariance) = fit.information.try_inverse().filter(|c| c.cholesky().is_some()) else { return };
-        let range = (fit.pose.translation - sight.on_body.translation).norm();
+        let Some(covariance) = covariance.filter(|c| c.cholesky().is_some()) else { return };
+        let pose = clear.map_or(solutions.best.pose, |fit| fit.pose);
+        let range = (pose.translation - sight.on_body.translation).norm();
         let spread = |row: usize| covariance.fixed_view::<3, 3>(row, row).trace().sqrt();
-        if spread(0) < CLEAR.0 * range && spread(3) < CLEAR.1 {
-            landmark::append_seen(state, sight.id, &fit.pose, &(0.5 * (covariance + covariance.transpose())));
+        if spread(0) < CLEAR.0 * range && (clear.is_none() || spread(3) < CLEAR.1) {
+            landmark::append_seen(state, sight.id, &pose, &(0.5 * (covariance + covariance.transpose())));
             corrected.initialized += 1;
         }
+        corrected.ambiguous += usize::from(clear.is_none());
     }
 
-    /// The pose of the body and its covariance of (ξ_R, ξ_p), by tags whose places are known alone; `None` where there
-    /// are none, or their poses are not clear.
-    pub fn locate(&self, sights: &[Sight]) -> Option<Se3> {
-        let known = sights.iter().filter_map(|sight| Some((sight, self.known.get(&sight.id)?)));
-        let mut all: Vec<(&Sight, &KnownTag, Solutions)> =
-            known.filter_map(|(sight, known)| Some((sight, known, solve(sight)?))).collect();
-        all.sort_by(|a, b| area(b.0).total_cmp(&area(a.0)));
-        let costs = |pose: &Se3| -> f64 {
-            let cost = |(sight, known, _): &(&Sight, &KnownTag, Solutions)| {
-                let joint = Joint::alone(pose, &known.pose);
-                // A tag that contradicts counts as one that is beyond the gate.
-                maximize(sight, &joint, &Vector6::zeros()).map_or(LOST, |found| found.cost.min(LOST))
-            };
-            all.iter().map(cost).sum()
-        };
-        const LOST: f64 = 100.0;
+    /// The pose of the body by tags whose places are known alone; `None` where there are none, or their poses are not
+    /// clear. `prior` is what else is known of a pose, as χ².
+    pub fn locate(&self, sights: &[Sight], prior: impl Fn(&Se3) -> f64) -> Option<Se3> {
+        let known = sights.iter().filter_map(|sight| Some((*sight, self.known.get(&sight.id)?.pose)));
+        let all: Vec<(Sight, Se3)> = known.collect();
         let mut found: Vec<(f64, Se3)> = Vec::new();
-        for (_, known, solutions) in &all {
+        for (sight, tag) in &all {
+            let Some(solutions) = solve(sight) else { continue };
             for fit in [Some(solutions.best), solutions.other].into_iter().flatten() {
-                let pose = known.pose * fit.pose.inverse();
-                found.push((costs(&pose), pose));
+                let (cost, pose) = settle(&all, &(*tag * fit.pose.inverse()));
+                found.push((cost + prior(&pose), pose));
             }
         }
         found.sort_by(|a, b| a.0.total_cmp(&b.0));
         let (cost, pose) = *found.first()?;
         let is_other = |other: &Se3| (other.rotation * pose.rotation.inverse()).log().norm() > NARROW;
         let second = found.iter().find(|(_, other)| is_other(other)).map_or(f64::INFINITY, |(cost, _)| *cost);
-        (second > cost + self.options.odds && cost < LOST).then_some(pose)
+        (second > cost + self.options.odds && cost < MOST_EVIDENCE).then_some(pose)
     }
 }
+
+/// The pose of the body that fits all known tags best, from a start, and its cost; what is far beyond the gate is left
+/// out, and costs as much as a tag can.
+fn settle(all: &[(Sight, Se3)], start: &Se3) -> (f64, Se3) {
+    const ITERATIONS: usize = 8;
+    let mut pose = *start;
+    let mut cost = f64::INFINITY;
+    for _ in 0..ITERATIONS {
+        let (mut sum, mut information, mut vector) = (0.0, Matrix6::identity() * 1e-9, Vector6::zeros());
+        for (sight, tag) in all {
+            let (relative, by_y) = Joint::alone(&pose, tag).pose(&Vector6::zeros());
+            match sight.see(&relative) {
+                Some((residual, by_pose)) if residual.norm_squared() < MOST_EVIDENCE => {
+                    let h = by_pose * by_y;
+                    information += h.tr_mul(&h);
+                    vector += h.tr_mul(&residual);
+                    sum += residual.norm_squared();
+                }
+                _ => sum += MOST_EVIDENCE,
+            }
+        }
+        let Some(step) = information.cholesky().map(|factor| factor.solve(&vector)) else { break };
+        if !(sum < cost + 1.0) {
+            break;
+        }
+        cost = sum;
+        pose = Se3::exp(&step) * pose;
+    }
+    (cost, pose)
+}
+
+/// The rotation of a body is known to this at least where places of known tags are taken in, rad.
+const TURNED: f64 = 0.5;
+
+/// So many tags of an instant are used, if it has them, however large the state is.
+const LEAST_SIGHTS: usize = 6;
 
 /// Most tags of an instant.
 const MOST_SIGHTS: usize = 300;
 
+/// What a single tag tells at most against one of two hypotheses, as χ².
+const MOST_EVIDENCE: f64 = 50.0;
+
 enum Choice {
     One(Posterior),
-    Two,
+    Two([Posterior; 2]),
     None,
 }
 
@@ -283,10 +414,13 @@ fn choose(sight: &Sight, joint: &Joint, odds: f64) -> Choice {
     let rotation = |one: &Posterior| joint.pose(&one.y).0.rotation;
     let is_other = |one: &&Posterior| (rotation(one) * rotation(best).inverse()).log().norm() > 0.5 * NARROW;
     match found.iter().find(is_other) {
-        Some(other) if other.cost < best.cost + odds => Choice::Two,
+        Some(other) if other.cost < best.cost + odds => Choice::Two([*best, *other]),
         _ => Choice::One(*best),
     }
 }
+
+/// The stated noise counts as much as so many fits.
+const FIRST_FITS: f64 = 3.0;
 
 /// Twice the area of a tag in the image, px².
 fn area(sight: &Sight) -> f64 {

@@ -119,7 +119,8 @@ impl Distortion {
 impl Lens {
     /// Where a point in the axes of the camera is in the image, px, and the derivative; `None` where it is not imaged.
     pub fn project(&self, x: &Vector3<f64>) -> Option<(Vector2<f64>, Matrix2x3<f64>)> {
-        if x.z.is_nan() || x.z <= NEAREST_M || x.xy().norm() > WIDEST.tan() * x.z {
+        let is_before = x.z > NEAREST_M && x.xy().norm() <= WIDEST.tan() * x.z;
+        if !is_before {
             return None;
         }
         let at = x.xy() / x.z;

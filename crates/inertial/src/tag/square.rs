@@ -24,6 +24,14 @@ impl Solutions {
     pub fn margin(&self) -> f64 {
         self.other.map_or(f64::INFINITY, |other| other.cost - self.best.cost)
     }
+
+    /// Covariance of the tag's place relative to the body, m², with the difference of both poses in it.
+    pub fn place_covariance(&self) -> Option<Matrix3<f64>> {
+        let own = self.best.information.try_inverse()?.fixed_view::<3, 3>(0, 0).into_owned();
+        let apart = self.other.map_or_else(Vector3::zeros, |other| other.pose.translation - self.best.pose.translation);
+        let covariance = 0.5 * (own + own.transpose()) + apart * apart.transpose();
+        covariance.cholesky().is_some().then_some(covariance)
+    }
 }
 
 /// Both poses of a tag relative to the body; `None` where no pose fits.

@@ -9,7 +9,7 @@
 
 use super::data::{Layout, SpaceRecording, TruePose, Twist};
 use super::files::{self, Transform, drop_row, in_order, numbers, vector};
-use super::tags::{CameraDistortion, StatedTag, TagCamera, TagFrames, TagSeen, are_corners};
+use super::tags::{self, CameraDistortion, StatedTag, TagCamera, TagFrames, TagSeen, are_corners};
 use crate::recording::OpenError;
 use crate::yaml;
 use lienav_lie::{LieGroup, Se3, So3};
@@ -173,8 +173,17 @@ fn read_truth(folder: &Path, recording: &mut SpaceRecording) -> Result<(), OpenE
     let repeated = in_order(&mut recording.truth, |truth| truth.stamp);
     files::count(recording, "duplicate_truth", repeated);
     hold(recording);
+    let left_out = tags::keep_longest_run(&mut recording.truth, FASTEST_MPS);
+    if left_out > 0 {
+        files::count(recording, "truth_before_or_after_a_reset", left_out);
+        let sentence = "the simulator places the robot anew: only the longest run between resets is compared";
+        recording.warnings.push(sentence.to_owned());
+    }
     Ok(())
 }
+
+/// No robot on a field is faster, m/s.
+const FASTEST_MPS: f64 = 10.0;
 
 /// Rows are logged on change: before a row that comes late, the last pose is held.
 fn hold(recording: &mut SpaceRecording) {

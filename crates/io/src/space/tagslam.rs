@@ -7,7 +7,7 @@
 
 use super::data::{Layout, SpaceRecording, TruePose, Twist};
 use super::files::{self, Transform, drop_row, in_order, numbers, vector};
-use super::tags::{CameraDistortion, StatedTag, TagCamera, TagFrames, TagSeen, are_corners};
+use super::tags::{self, CameraDistortion, StatedTag, TagCamera, TagFrames, TagSeen, are_corners};
 use crate::recording::OpenError;
 use crate::yaml;
 use lienav_base::stamp::Stamp;
@@ -260,8 +260,14 @@ fn read_reference(folder: &Path, recording: &mut SpaceRecording) -> Result<(), O
     }
     let repeated = in_order(&mut recording.truth, |truth| truth.stamp);
     files::count(recording, "duplicate_truth", repeated);
+    let left_out = tags::leave_out_jumps(&mut recording.truth, FASTEST_MPS);
+    files::count(recording, "truth_jumps", left_out);
     Ok(())
 }
+
+/// What is carried by a person or a small drone in a building is not faster, m/s: a batch estimate that is has taken the
+/// wrong pose of a single tag.
+const FASTEST_MPS: f64 = 3.0;
 
 fn read_reference_tags(folder: &Path, recording: &mut SpaceRecording) -> Result<(), OpenError> {
     const COLUMNS: &[&str] = &["tag_id", "p_x_m", "p_y_m", "p_z_m", "qx", "qy", "qz", "qw"];
