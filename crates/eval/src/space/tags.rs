@@ -22,8 +22,8 @@ use lienav_inertial::tag::lens::{Distortion, Lens};
 use lienav_inertial::tag::sight::Sight;
 use lienav_io::space::data::{Layout, SpaceRecording};
 use lienav_io::space::tags::{CameraDistortion, TagCamera, TagFrame};
-use lienav_lie::Se3;
-use nalgebra::{Matrix6, SVector, Vector3};
+use lienav_lie::{Se3, hat};
+use nalgebra::{Matrix6, SMatrix, SVector, Vector3};
 use std::collections::BTreeMap;
 use std::time::Instant;
 
@@ -63,6 +63,9 @@ pub struct TagRun {
 
 /// So long, s, the true poses are given where no tag is known; these instants are not judged.
 const GIVEN_S: f64 = 5.0;
+
+/// A run begins where corners of known tags show the position to this, m by axis.
+const START_M: f64 = 0.1;
 
 /// A position less certain than this, m by axis, is no estimate: it is not kept, but counted.
 const UNKNOWN_M: f64 = 0.5;
@@ -195,6 +198,8 @@ struct TagSession<'a> {
     start_sigma: [f64; 5],
     /// Up to when true poses are given, in recordings without known tags.
     given_until: Option<Stamp>,
+    /// The covariance of the last of them.
+    alike: Matrix6<f64>,
 }
 
 impl<'a> TagSession<'a> {
@@ -212,7 +217,10 @@ impl<'a> TagSession<'a> {
         let first = frames.peek()?.stamp;
         // Where tags are known, they show where the run begins: no truth is needed.
         let floor = |pose: &Se3| if motion.is_planar { off_the_floor(pose) } else { 0.0 };
-        let locate = |frame: &TagFrame| Some((frame.stamp, tags.locate(&sights(frame, cameras, sigma), floor)?));
+        let locate = |frame: &TagFrame| {
+            let (pose, off) = tags.locate(&sights(frame, cameras, sigma), floor)?;
+            (off < START_M).then_some((frame.stamp, pose))
+        };
         let located = frames.find_map(locate);
         let (at, pose, wide) = match located {
             Some((at, pose)) => (at, pose, true),
@@ -247,13 +255,14 @@ impl<'a> TagSession<'a> {
         let step = Step::new(tags.filter);
         let mut run = TagRun { warnings, ..TagRun::default() };
         let (spent, recent, is_planar) = (0.0, (0.0, 0.0), motion.is_planar);
+        let alike = Matrix6::zeros();
         let (lost_sigma, start_sigma) = (settings.lost_sigma, settings.start_sigma);
         let given_until = (!wide && !truth.is_empty()).then(|| at + GIVEN_S);
         if given_until.is_some() {
             let sentence = format!("no tag is known: the true poses of the first {GIVEN_S} s say where the world is");
             run.warnings.push(sentence);
         }
-        Some(Self { state, tags, step, cameras, sigma, at, is_planar, run, spent, recent, lost_sigma, start_sigma, given_until })
+        Some(Self { state, tags, step, cameras, sigma, at, is_planar, run, spent, recent, lost_sigma, start_sigma, given_until, alike })
     }
 
     /// Moves the state to another instant.
@@ -295,8 +304,26 @@ impl<'a> TagSession<'a> {
         self.count(&corrected);
     }
 
-    /// Without known tags, the first true poses say where the world is.
+    /// Without known tags, the first true poses say where the world is. Their errors are alike: behind the last, what all
+    /// of them are off by is added to the errors of the pose, of which everything else is independent.
     fn give(&mut self, stamp: Stamp, truth: &Truth) {
+        if self.given_until.is_some_and(|until| until <= stamp) {
+            self.given_until = None;
+            // ξ_R = δθ and ξ_p = δp + p̂^ δθ.
+            let mut to_left = SMatrix::<f64, 6, 6>::zeros();
+            to_left.fixed_view_mut::<3, 3>(0, 3).fill_with_identity();
+            to_left.fixed_view_mut::<3, 3>(3, 0).fill_with_identity();
+            to_left.fixed_view_mut::<3, 3>(3, 3).copy_from(&hat(&self.state.nav.position));
+            let own = to_left * self.alike * to_left.transpose();
+            let rows = [0, 1, 2, POSITION, POSITION + 1, POSITION + 2];
+            let mut nav = self.state.covariance.nav();
+            for (i, row) in rows.into_iter().enumerate() {
+                for (j, column) in rows.into_iter().enumerate() {
+                    nav[(row, column)] += 0.5 * (own[(i, j)] + own[(j, i)]);
+                }
+            }
+            self.state.covariance.set(0, 0, &nav);
+        }
         let Some(pose) = truth.at(stamp).filter(|_| self.is_given(stamp)) else { return };
         let [turn, _, place, ..] = self.start_sigma;
         let own = Matrix6::from_fn(|i, j| match (i == j, i < 3) {
@@ -305,6 +332,7 @@ impl<'a> TagSession<'a> {
             (true, false) => turn * turn,
         });
         let covariance = truth.covariance_at(stamp).copied().unwrap_or(own);
+        self.alike = covariance;
         let given = AbsolutePose { mount: Se3::identity(), pose, covariance };
         if self.step.correct(&mut self.state, &[&given]).is_err() {
             self.drop_one("singular_innovation");

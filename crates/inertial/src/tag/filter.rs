@@ -16,9 +16,9 @@ use crate::filter::Filter;
 use crate::preintegration::Preintegrated;
 use crate::propagate::propagate;
 use crate::state::State;
-use lienav_lie::{LieGroup, Se3};
-use nalgebra::{Matrix6, Vector6};
-use std::collections::BTreeMap;
+use lienav_lie::{LieGroup, Se3, hat};
+use nalgebra::{Matrix6, SMatrix, Vector6};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What is decided how.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -37,7 +37,7 @@ pub struct TagOptions {
 impl Default for TagOptions {
     /// Odds of 1000 to 1, and about a millisecond.
     fn default() -> Self {
-        Self { gate: 0.999, odds: 13.8, most_tags: 120, work: 2_500_000 }
+        Self { gate: 0.999, odds: 13.8, most_tags: 120, work: 2_000_000 }
     }
 }
 
@@ -71,6 +71,8 @@ pub struct TagFilter {
     pub motion: ConstantVelocity,
     waiting: Waitings,
     rejected: BTreeMap<u64, u32>,
+    /// Tags of the state of which it is not decided which of two poses is theirs.
+    unclear: BTreeSet<u64>,
     order: Vec<usize>,
     aside: Vec<usize>,
     columns: Columns,
@@ -107,6 +109,7 @@ impl TagFilter {
             motion: ConstantVelocity::default(),
             waiting: Waitings::new(),
             rejected: BTreeMap::new(),
+            unclear: BTreeSet::new(),
             order: Vec::with_capacity(MOST_SIGHTS),
             aside: Vec::with_capacity(MOST_SIGHTS),
             columns,
@@ -139,8 +142,12 @@ impl TagFilter {
                 self.order.push(k);
             }
         }
-        // Large ones first: their poses are the clearest.
-        self.order.sort_by(|a, b| area(&sights[*b]).total_cmp(&area(&sights[*a])));
+        // Large ones first: their poses are the clearest. Behind them those of two poses, whose rotation shows nothing.
+        let unclear = &self.unclear;
+        self.order.sort_by(|a, b| {
+            let [a, b] = [&sights[*a], &sights[*b]];
+            unclear.contains(&a.id).cmp(&unclear.contains(&b.id)).then(area(b).total_cmp(&area(a)))
+        });
         self.aside.clear();
         let n = state.covariance.dim();
         self.order.truncate((self.options.work / (n * n)).max(LEAST_SIGHTS));
@@ -172,6 +179,7 @@ impl TagFilter {
         match outcome {
             Outcome::Used => {
                 corrected.used += 1;
+                self.unclear.remove(&sight.id);
                 self.rejected.remove(&sight.id);
             }
             Outcome::Ambiguous => corrected.ambiguous += 1,
@@ -182,6 +190,7 @@ impl TagFilter {
                 *count += 1;
                 if *count >= MOST_REJECTED && !self.known.contains_key(&sight.id) {
                     self.rejected.remove(&sight.id);
+                    self.unclear.remove(&sight.id);
                     landmark::remove(state, sight.id);
                     corrected.removed += 1;
                 }
@@ -197,13 +206,26 @@ impl TagFilter {
             landmark::append_known(state, sight.id, known);
         }
         let Some(joint) = self.joint(state, sight.id) else { return Outcome::Unexplained };
-        let found = match choose(sight, &joint, self.options.odds) {
-            Choice::One(found) => found,
-            Choice::Two(both) => match self.prefer(state, sight, &joint, &both, all) {
-                Some(found) => found,
-                None if is_last => return self.take_place(state, sight, &joint, &both),
-                None => return Outcome::Ambiguous,
+        let is_narrow = joint.rotation_sigma() < NARROW;
+        let set_aside = |outcome: Outcome| if is_last { outcome } else { Outcome::Ambiguous };
+        let found = match choose(sight, &joint, is_narrow, self.options.odds) {
+            Choice::One(found) if is_narrow => found,
+            Choice::One(found) => match self.weigh(state, sight, &joint, &found, all) {
+                weight if weight.is_contradicted() => return set_aside(Outcome::Gated),
+                _ => found,
             },
+            Choice::Two(both) => {
+                let weights = both.map(|one| self.weigh(state, sight, &joint, &one, all));
+                let margin = both[1].cost + weights[1].cost - both[0].cost - weights[0].cost;
+                let [is_first, is_second] = weights.map(|weight| !weight.is_contradicted());
+                match (is_first, is_second) {
+                    (true, _) if margin > self.options.odds => both[0],
+                    (_, true) if margin < -self.options.odds => both[1],
+                    (false, false) => return set_aside(Outcome::Gated),
+                    _ if is_last => return self.take_place(state, sight, &joint, &both),
+                    _ => return Outcome::Ambiguous,
+                }
+            }
             Choice::None => return Outcome::Unexplained,
         };
         if found.cost > self.bound {
@@ -266,33 +288,27 @@ impl TagFilter {
         }
     }
 
-    /// Of two posteriors of a tag the one that the other tags of the frame agree with, if their evidence suffices.
-    fn prefer(
-        &self,
-        state: &State,
-        sight: &Sight,
-        joint: &Joint,
-        both: &[Posterior; 2],
-        all: &[Sight],
-    ) -> Option<Posterior> {
-        let effects = both.map(|one| Some((one.weights(), one.information()?)));
-        let [Some(a), Some(b)] = effects else { return None };
-        let mut margin = both[1].cost - both[0].cost;
-        let is_other = |other: &&Sight| !std::ptr::eq(*other, sight);
+    /// What the other tags of the frame say of a posterior of one.
+    fn weigh(&self, state: &State, sight: &Sight, joint: &Joint, found: &Posterior, all: &[Sight]) -> Weight {
+        let mut weight = Weight::default();
+        let Some(information) = found.information() else { return weight };
+        let by = found.weights();
+        let is_other = |other: &&Sight| !std::ptr::eq(*other, sight) && !self.unclear.contains(&other.id);
         for other in all.iter().take(MOST_SIGHTS).filter(is_other) {
             let Some(own) = self.joint(state, other.id) else { continue };
-            let cost = |(by, information): &(Vector6<f64>, Matrix6<f64>)| {
-                let given = own.given(state, joint, by, information);
-                let found = given.and_then(|given| maximize(other, &given, &given.mean));
-                // A tag that contradicts both says nothing.
-                found.map_or(MOST_EVIDENCE, |found| found.cost.min(MOST_EVIDENCE))
-            };
-            margin += cost(&b) - cost(&a);
-            if margin.abs() > self.options.odds {
-                return Some(if margin > 0.0 { both[0] } else { both[1] });
+            let given = own.given(state, joint, &by, &information);
+            let cost = given.and_then(|given| maximize(other, &given, &given.mean)).map_or(f64::INFINITY, |one| one.cost);
+            weight.cost += cost.min(MOST_EVIDENCE);
+            if cost <= self.bound {
+                weight.agree += 1;
+            } else {
+                weight.contradict += 1;
+            }
+            if weight.agree + weight.contradict >= MOST_CONSULTED {
+                break;
             }
         }
-        None
+        weight
     }
 
     fn initialize(&mut self, state: &mut State, sight: &Sight, corrected: &mut Corrected) {
@@ -324,37 +340,41 @@ impl TagFilter {
         if spread(0) < CLEAR.0 * range && (clear.is_none() || spread(3) < CLEAR.1) {
             landmark::append_seen(state, sight.id, &pose, &(0.5 * (covariance + covariance.transpose())));
             corrected.initialized += 1;
+            if clear.is_none() {
+                self.unclear.insert(sight.id);
+            }
         }
         corrected.ambiguous += usize::from(clear.is_none());
     }
 
     /// The pose of the body by tags whose places are known alone; `None` where there are none, or their poses are not
-    /// clear. `prior` is what else is known of a pose, as χ².
-    pub fn locate(&self, sights: &[Sight], prior: impl Fn(&Se3) -> f64) -> Option<Se3> {
+    /// clear. `prior` is what else is known of a pose, as χ². With the standard deviation of the position, m, that corners
+    /// alone leave, the greatest of the three axes.
+    pub fn locate(&self, sights: &[Sight], prior: impl Fn(&Se3) -> f64) -> Option<(Se3, f64)> {
         let known = sights.iter().filter_map(|sight| Some((*sight, self.known.get(&sight.id)?.pose)));
         let all: Vec<(Sight, Se3)> = known.collect();
-        let mut found: Vec<(f64, Se3)> = Vec::new();
+        let mut found: Vec<(f64, Se3, f64)> = Vec::new();
         for (sight, tag) in &all {
             let Some(solutions) = solve(sight) else { continue };
             for fit in [Some(solutions.best), solutions.other].into_iter().flatten() {
-                let (cost, pose) = settle(&all, &(*tag * fit.pose.inverse()));
-                found.push((cost + prior(&pose), pose));
+                let (cost, pose, sigma) = settle(&all, &(*tag * fit.pose.inverse()));
+                found.push((cost + prior(&pose), pose, sigma));
             }
         }
         found.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let (cost, pose) = *found.first()?;
+        let (cost, pose, sigma) = *found.first()?;
         let is_other = |other: &Se3| (other.rotation * pose.rotation.inverse()).log().norm() > NARROW;
-        let second = found.iter().find(|(_, other)| is_other(other)).map_or(f64::INFINITY, |(cost, _)| *cost);
-        (second > cost + self.options.odds && cost < MOST_EVIDENCE).then_some(pose)
+        let second = found.iter().find(|(_, other, _)| is_other(other)).map_or(f64::INFINITY, |(cost, ..)| *cost);
+        (second > cost + self.options.odds && cost < MOST_EVIDENCE).then_some((pose, sigma))
     }
 }
 
 /// The pose of the body that fits all known tags best, from a start, and its cost; what is far beyond the gate is left
-/// out, and costs as much as a tag can.
-fn settle(all: &[(Sight, Se3)], start: &Se3) -> (f64, Se3) {
+/// out, and costs as much as a tag can. And the standard deviation of the position, m.
+fn settle(all: &[(Sight, Se3)], start: &Se3) -> (f64, Se3, f64) {
     const ITERATIONS: usize = 8;
     let mut pose = *start;
-    let mut cost = f64::INFINITY;
+    let (mut cost, mut sigma) = (f64::INFINITY, f64::INFINITY);
     for _ in 0..ITERATIONS {
         let (mut sum, mut information, mut vector) = (0.0, Matrix6::identity() * 1e-9, Vector6::zeros());
         for (sight, tag) in all {
@@ -369,14 +389,19 @@ fn settle(all: &[(Sight, Se3)], start: &Se3) -> (f64, Se3) {
                 _ => sum += MOST_EVIDENCE,
             }
         }
-        let Some(step) = information.cholesky().map(|factor| factor.solve(&vector)) else { break };
-        if !(sum < cost + 1.0) {
+        let Some(factor) = information.cholesky() else { break };
+        if sum.is_nan() || sum > cost + 1.0 {
             break;
         }
         cost = sum;
-        pose = Se3::exp(&step) * pose;
+        // δp = ξ_p − p̂^ ξ_R.
+        let mut by = SMatrix::<f64, 3, 6>::zeros();
+        by.fixed_view_mut::<3, 3>(0, 0).copy_from(&-hat(&pose.translation));
+        by.fixed_view_mut::<3, 3>(0, 3).fill_with_identity();
+        sigma = (by * factor.inverse() * by.transpose()).diagonal().max().max(0.0).sqrt();
+        pose = Se3::exp(&factor.solve(&vector)) * pose;
     }
-    (cost, pose)
+    (cost, pose, sigma)
 }
 
 /// The rotation of a body is known to this at least where places of known tags are taken in, rad.
@@ -391,6 +416,23 @@ const MOST_SIGHTS: usize = 300;
 /// What a single tag tells at most against one of two hypotheses, as χ².
 const MOST_EVIDENCE: f64 = 50.0;
 
+/// So many other tags are consulted at most.
+const MOST_CONSULTED: usize = 6;
+
+/// What other tags say of a posterior: their costs, each up to a bound, and how many pass the gate.
+#[derive(Clone, Copy, Default)]
+struct Weight {
+    cost: f64,
+    agree: usize,
+    contradict: usize,
+}
+
+impl Weight {
+    fn is_contradicted(&self) -> bool {
+        self.contradict > self.agree
+    }
+}
+
 enum Choice {
     One(Posterior),
     Two([Posterior; 2]),
@@ -398,10 +440,10 @@ enum Choice {
 }
 
 /// The posterior of a tag; both poses of the square are tried where the prior does not rule one out.
-fn choose(sight: &Sight, joint: &Joint, odds: f64) -> Choice {
+fn choose(sight: &Sight, joint: &Joint, is_narrow: bool, odds: f64) -> Choice {
     let zero = Vector6::zeros();
     let from_prior = maximize(sight, joint, &zero);
-    if let (Some(found), true) = (from_prior, joint.rotation_sigma() < NARROW) {
+    if let (Some(found), true) = (from_prior, is_narrow) {
         return Choice::One(found);
     }
     let Some(solutions) = solve(sight) else { return Choice::None };
