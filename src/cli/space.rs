@@ -10,7 +10,7 @@ use lienav_eval::space::folder;
 use lienav_eval::space::report::{Report, to_json, to_text};
 use lienav_eval::space::run::{Options, RunError, SpaceRun, run};
 use lienav_eval::space::settings::Settings;
-use lienav_eval::space::tags::Odometry;
+use lienav_eval::space::tag_motion::Odometry;
 use lienav_eval::space::truth::Truth;
 use lienav_io::recording::OpenError;
 use lienav_io::space::data::SpaceRecording;

@@ -1,7 +1,8 @@
 //! Motions in space: runs of the filters with an inertial sensor over recordings, judged against the truth.
 //!
 //! Read [`settings`] (what is taken for the noise of a recording), [`truth`] (levelled and interpolated), [`run`] (a
-//! filter over a recording; [`session`] takes in single frames, [`start`] begins), [`errors`] (against the truth),
+//! filter over a recording; [`session`] takes in single frames, [`start`] begins; [`tags`] is the same of tags with a
+//! pose, [`tag_motion`] what moves them), [`errors`] (against the truth),
 //! [`report`] (the numbers), [`folder`] (all of it as files, with [`figures`] and a [`page`]).
 
 pub mod errors;
@@ -13,6 +14,7 @@ pub mod run;
 pub mod session;
 pub mod settings;
 pub mod start;
+pub mod tag_motion;
 pub mod tags;
 pub mod truth;
 

@@ -3,7 +3,8 @@
 use super::session::{Counts, Estimate, Session};
 use super::settings::Settings;
 use super::start::start;
-use super::tags::{self, Odometry, TagRun, TagRunOptions};
+use super::tag_motion::Odometry;
+use super::tags::{self, TagRun, TagRunOptions};
 use super::truth::Truth;
 use lienav_base::stamp::Stamp;
 use lienav_inertial::covariance::NavMatrix;

@@ -3,6 +3,7 @@
 
 use super::session::{Counts, Estimate};
 use super::settings::Settings;
+use super::tag_motion::{Motion, Odometry};
 use super::truth::Truth;
 use lienav_base::stamp::Stamp;
 use lienav_inertial::covariance::NavMatrix;
@@ -10,7 +11,6 @@ use lienav_inertial::measurement::absolute::AbsolutePose;
 use lienav_inertial::measurement::pixel::Pinhole;
 use lienav_inertial::measurement::planar::Planar;
 use lienav_inertial::preintegration::Preintegrated;
-use lienav_inertial::preintegration::twist::{Twist, held};
 use lienav_inertial::state::State;
 use lienav_inertial::state::errors::{GYRO_BIAS, POSITION, VELOCITY};
 use lienav_inertial::state::landmark::Kind;
@@ -19,23 +19,14 @@ use lienav_inertial::step::Step;
 use lienav_inertial::tag::filter::{Corrected, TagFilter, TagOptions};
 use lienav_inertial::tag::landmark::KnownTag;
 use lienav_inertial::tag::lens::{Distortion, Lens};
+use lienav_inertial::tag::locate::locate;
 use lienav_inertial::tag::sight::Sight;
-use lienav_io::space::data::{Layout, SpaceRecording};
+use lienav_io::space::data::SpaceRecording;
 use lienav_io::space::tags::{CameraDistortion, TagCamera, TagFrame};
 use lienav_lie::{Se3, hat};
 use nalgebra::{Matrix6, SMatrix, SVector, Vector3};
 use std::collections::BTreeMap;
 use std::time::Instant;
-
-/// Which measurements of the motion are used, where a recording has several.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Odometry {
-    /// Speeds over the whole recording, before increments over some of it.
-    #[default]
-    Chassis,
-    /// Increments, over the time that has them.
-    Twist,
-}
 
 /// What is known of a run before it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -65,7 +56,7 @@ pub struct TagRun {
 const GIVEN_S: f64 = 5.0;
 
 /// A run begins where corners of known tags show the position to this, m by axis.
-const START_M: f64 = 0.1;
+const START_M: f64 = 0.15;
 
 /// A position less certain than this, m by axis, is no estimate: it is not kept, but counted.
 const UNKNOWN_M: f64 = 0.5;
@@ -84,102 +75,6 @@ pub fn run(recording: &SpaceRecording, truth: &Truth, options: &TagRunOptions) -
         }
     }
     Some(session.finish())
-}
-
-/// An instant with an estimate, and the frame that it has.
-struct Moment {
-    stamp: Stamp,
-    frame: Option<usize>,
-}
-
-/// What is measured of the motion, and how well.
-struct Motion<'a> {
-    twists: &'a [lienav_io::space::data::Twist],
-    /// Densities of rate, rad/√s, and velocity, m/√s.
-    density: [f64; 2],
-    /// By which part of its last change a value of rate and velocity is uncertain.
-    late: f64,
-    /// Whether the body stays on a level floor.
-    is_planar: bool,
-    /// Standard deviation of the stamp of a frame, s.
-    stamp_sigma_s: f64,
-}
-
-/// Accelerations of a body, m/s² and rad/s²; odometry that changes faster has jumped.
-const FASTEST_CHANGE: [f64; 2] = [10.0, 10.0];
-
-impl<'a> Motion<'a> {
-    fn of(recording: &'a SpaceRecording, odometry: Odometry) -> Self {
-        let tags = &recording.tags;
-        // A simulator draws its images from the pose of its last cycle: they are up to 20 ms old.
-        const CYCLE_S: f64 = 0.02;
-        let stamp_sigma_s = CYCLE_S / 12_f64.sqrt();
-        match (recording.layout, odometry) {
-            // Increments of the wheels, of what slips: a millimetre and a milliradian in a second.
-            (Layout::Frc, Odometry::Twist) => {
-                Self { twists: &recording.twists, density: [1e-3, 1e-3], late: 0.0, is_planar: true, stamp_sigma_s }
-            }
-            // A speed is that of a cycle before or after: it is off by what changes in a cycle.
-            (Layout::Frc, Odometry::Chassis) => {
-                Self { twists: &tags.chassis, density: [1e-3, 1e-3], late: 1.0, is_planar: true, stamp_sigma_s }
-            }
-            // Odometry by a camera and an inertial sensor: a degree and 0.2 m in a minute of small motions.
-            _ => Self { twists: &recording.twists, density: [3e-3, 2e-2], late: 0.0, is_planar: false, stamp_sigma_s: 0.0 },
-        }
-    }
-
-    /// Frames, and where a twist begins.
-    fn instants(&self, recording: &SpaceRecording, begin: Stamp) -> Vec<Moment> {
-        let end = self.twists.last().map(|twist| twist.stamp);
-        let frames = recording.tags.frames.iter().enumerate();
-        let frames = frames.filter(|(_, frame)| self.twists.is_empty() || self.covers(frame.stamp, end));
-        let mut all: BTreeMap<Stamp, Option<usize>> = self.twists.iter().map(|twist| (twist.stamp, None)).collect();
-        all.extend(frames.map(|(k, frame)| (frame.stamp, Some(k))));
-        all.into_iter().filter(|(stamp, _)| *stamp >= begin).map(|(stamp, frame)| Moment { stamp, frame }).collect()
-    }
-
-    fn covers(&self, stamp: Stamp, end: Option<Stamp>) -> bool {
-        self.twists.first().is_some_and(|first| first.stamp <= stamp) && end.is_some_and(|end| stamp <= end)
-    }
-
-    /// The twist that is held at a stamp, and until when.
-    fn at(&self, stamp: Stamp) -> Option<(usize, Option<Stamp>)> {
-        let k = self.twists.partition_point(|twist| twist.stamp <= stamp).checked_sub(1)?;
-        Some((k, self.twists.get(k + 1).map(|next| next.stamp)))
-    }
-
-    /// How fast the image of a tag moves, px/s, at the twist that is held at a stamp.
-    fn blur(&self, stamp: Stamp, sight: &Sight) -> f64 {
-        let Some((k, _)) = self.at(stamp) else { return 0.0 };
-        let twist = &self.twists[k];
-        let edge = (sight.corners[1] - sight.corners[0]).norm().max((sight.corners[2] - sight.corners[1]).norm());
-        sight.lens.pinhole.focal.x * twist.rate.norm() + edge / sight.size_m * twist.velocity.norm()
-    }
-
-    /// What twist `k` says of so many seconds.
-    fn increment(&self, k: usize, seconds: f64, state: &State) -> Preintegrated {
-        let twist = &self.twists[k];
-        let white = |which: usize| self.density[which].powi(2) / seconds.max(1e-6);
-        let (mut rate_variance, mut velocity_variance) = (Vector3::repeat(white(0)), Vector3::repeat(white(1)));
-        if let Some(before) = k.checked_sub(1).map(|k| &self.twists[k]) {
-            let step = twist.stamp.since(before.stamp).max(1e-3);
-            let changes = [twist.rate - before.rate, twist.velocity - before.velocity];
-            if self.is_planar {
-                let late = changes.map(|change| change * self.late);
-                rate_variance.z += late[0].z.powi(2);
-                velocity_variance += Vector3::new(1.0, 1.0, 0.0) * late[1].xy().norm_squared();
-            } else {
-                let jump = |which: usize| {
-                    let change = changes[which].norm();
-                    if change > FASTEST_CHANGE[which] * step { change * change } else { 0.0 }
-                };
-                rate_variance.add_scalar_mut(jump(0));
-                velocity_variance.add_scalar_mut(jump(1));
-            }
-        }
-        let (rate, velocity) = (twist.rate, twist.velocity);
-        held(&Twist { rate, velocity, rate_variance, velocity_variance }, &state.nav.biases, seconds)
-    }
 }
 
 /// A run in progress.
@@ -217,11 +112,14 @@ impl<'a> TagSession<'a> {
         let first = frames.peek()?.stamp;
         // Where tags are known, they show where the run begins: no truth is needed.
         let floor = |pose: &Se3| if motion.is_planar { off_the_floor(pose) } else { 0.0 };
-        let locate = |frame: &TagFrame| {
-            let (pose, off) = tags.locate(&sights(frame, cameras, sigma), floor)?;
+        // A single square is the weakest start there is: two are waited for, or one that two cameras see.
+        let place = |frame: &TagFrame, least: usize| {
+            let seen = sights(frame, cameras, sigma);
+            let known = seen.iter().filter(|sight| tags.known.contains_key(&sight.id)).count();
+            let (pose, off) = locate(&tags.known, &seen, tags.options.odds, floor).filter(|_| known >= least)?;
             (off < START_M).then_some((frame.stamp, pose))
         };
-        let located = frames.find_map(locate);
+        let located = frames.clone().find_map(|frame| place(frame, 2)).or_else(|| frames.find_map(|f| place(f, 1)));
         let (at, pose, wide) = match located {
             Some((at, pose)) => (at, pose, true),
             None => {
@@ -262,7 +160,22 @@ impl<'a> TagSession<'a> {
             let sentence = format!("no tag is known: the true poses of the first {GIVEN_S} s say where the world is");
             run.warnings.push(sentence);
         }
-        Some(Self { state, tags, step, cameras, sigma, at, is_planar, run, spent, recent, lost_sigma, start_sigma, given_until, alike })
+        Some(Self {
+            state,
+            tags,
+            step,
+            cameras,
+            sigma,
+            at,
+            is_planar,
+            run,
+            spent,
+            recent,
+            lost_sigma,
+            start_sigma,
+            given_until,
+            alike,
+        })
     }
 
     /// Moves the state to another instant.
@@ -359,8 +272,7 @@ impl<'a> TagSession<'a> {
     fn watch(&mut self, corrected: &Corrected) {
         const KEPT: f64 = 0.8;
         const LEAST: f64 = 4.0;
-        self.recent =
-            (KEPT * self.recent.0 + corrected.used as f64, KEPT * self.recent.1 + corrected.gated as f64);
+        self.recent = (KEPT * self.recent.0 + corrected.used as f64, KEPT * self.recent.1 + corrected.gated as f64);
         if self.recent.1 < LEAST || self.recent.1 <= self.recent.0 {
             return;
         }
@@ -377,8 +289,7 @@ impl<'a> TagSession<'a> {
         if !self.is_planar {
             return;
         }
-        let floor =
-            Planar { height_m: 0.0, height_sigma_m: FLOOR.0, up: Vector3::z(), tilt_sigma: FLOOR.1 };
+        let floor = Planar { height_m: 0.0, height_sigma_m: FLOOR.0, up: Vector3::z(), tilt_sigma: FLOOR.1 };
         if self.step.correct(&mut self.state, &[&floor]).is_err() {
             self.drop_one("singular_innovation");
         }

@@ -4,6 +4,7 @@
 //! both poses of the square are tried; where both explain the corners, the tag is set aside until the others of the frame
 //! were taken in, and not used if that does not decide.
 
+use super::choice::{NARROW, Weight, choose};
 use super::joint::Joint;
 use super::landmark::{self, KnownTag};
 use super::motion::ConstantVelocity;
@@ -16,8 +17,8 @@ use crate::filter::Filter;
 use crate::preintegration::Preintegrated;
 use crate::propagate::propagate;
 use crate::state::State;
-use lienav_lie::{LieGroup, Se3, hat};
-use nalgebra::{Matrix6, SMatrix, Vector6};
+use lienav_lie::{LieGroup, Se3};
+use nalgebra::Matrix6;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What is decided how.
@@ -37,7 +38,7 @@ pub struct TagOptions {
 impl Default for TagOptions {
     /// Odds of 1000 to 1, and about a millisecond.
     fn default() -> Self {
-        Self { gate: 0.999, odds: 13.8, most_tags: 120, work: 2_000_000 }
+        Self { gate: 0.999, odds: 13.8, most_tags: 120, work: 2_500_000 }
     }
 }
 
@@ -92,9 +93,6 @@ enum Outcome {
 
 /// A tag that failed the gate so often in a row is not where the state has it.
 const MOST_REJECTED: u32 = 5;
-
-/// Where the rotation between body and tag is known to this, rad, one of the poses of a square is out of question.
-const NARROW: f64 = 0.1;
 
 impl TagFilter {
     /// With tags whose places are known beforehand.
@@ -209,12 +207,13 @@ impl TagFilter {
         let is_narrow = joint.rotation_sigma() < NARROW;
         let set_aside = |outcome: Outcome| if is_last { outcome } else { Outcome::Ambiguous };
         let found = match choose(sight, &joint, is_narrow, self.options.odds) {
-            Choice::One(found) if is_narrow => found,
-            Choice::One(found) => match self.weigh(state, sight, &joint, &found, all) {
+            Some((found, None)) if is_narrow => found,
+            Some((found, None)) => match self.weigh(state, sight, &joint, &found, all) {
                 weight if weight.is_contradicted() => return set_aside(Outcome::Gated),
                 _ => found,
             },
-            Choice::Two(both) => {
+            Some((one, Some(two))) => {
+                let both = [one, two];
                 let weights = both.map(|one| self.weigh(state, sight, &joint, &one, all));
                 let margin = both[1].cost + weights[1].cost - both[0].cost - weights[0].cost;
                 let [is_first, is_second] = weights.map(|weight| !weight.is_contradicted());
@@ -226,7 +225,7 @@ impl TagFilter {
                     _ => return Outcome::Ambiguous,
                 }
             }
-            Choice::None => return Outcome::Unexplained,
+            None => return Outcome::Unexplained,
         };
         if found.cost > self.bound {
             return Outcome::Gated;
@@ -297,7 +296,8 @@ impl TagFilter {
         for other in all.iter().take(MOST_SIGHTS).filter(is_other) {
             let Some(own) = self.joint(state, other.id) else { continue };
             let given = own.given(state, joint, &by, &information);
-            let cost = given.and_then(|given| maximize(other, &given, &given.mean)).map_or(f64::INFINITY, |one| one.cost);
+            let cost =
+                given.and_then(|given| maximize(other, &given, &given.mean)).map_or(f64::INFINITY, |one| one.cost);
             weight.cost += cost.min(MOST_EVIDENCE);
             if cost <= self.bound {
                 weight.agree += 1;
@@ -346,62 +346,6 @@ impl TagFilter {
         }
         corrected.ambiguous += usize::from(clear.is_none());
     }
-
-    /// The pose of the body by tags whose places are known alone; `None` where there are none, or their poses are not
-    /// clear. `prior` is what else is known of a pose, as χ². With the standard deviation of the position, m, that corners
-    /// alone leave, the greatest of the three axes.
-    pub fn locate(&self, sights: &[Sight], prior: impl Fn(&Se3) -> f64) -> Option<(Se3, f64)> {
-        let known = sights.iter().filter_map(|sight| Some((*sight, self.known.get(&sight.id)?.pose)));
-        let all: Vec<(Sight, Se3)> = known.collect();
-        let mut found: Vec<(f64, Se3, f64)> = Vec::new();
-        for (sight, tag) in &all {
-            let Some(solutions) = solve(sight) else { continue };
-            for fit in [Some(solutions.best), solutions.other].into_iter().flatten() {
-                let (cost, pose, sigma) = settle(&all, &(*tag * fit.pose.inverse()));
-                found.push((cost + prior(&pose), pose, sigma));
-            }
-        }
-        found.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let (cost, pose, sigma) = *found.first()?;
-        let is_other = |other: &Se3| (other.rotation * pose.rotation.inverse()).log().norm() > NARROW;
-        let second = found.iter().find(|(_, other, _)| is_other(other)).map_or(f64::INFINITY, |(cost, ..)| *cost);
-        (second > cost + self.options.odds && cost < MOST_EVIDENCE).then_some((pose, sigma))
-    }
-}
-
-/// The pose of the body that fits all known tags best, from a start, and its cost; what is far beyond the gate is left
-/// out, and costs as much as a tag can. And the standard deviation of the position, m.
-fn settle(all: &[(Sight, Se3)], start: &Se3) -> (f64, Se3, f64) {
-    const ITERATIONS: usize = 8;
-    let mut pose = *start;
-    let (mut cost, mut sigma) = (f64::INFINITY, f64::INFINITY);
-    for _ in 0..ITERATIONS {
-        let (mut sum, mut information, mut vector) = (0.0, Matrix6::identity() * 1e-9, Vector6::zeros());
-        for (sight, tag) in all {
-            let (relative, by_y) = Joint::alone(&pose, tag).pose(&Vector6::zeros());
-            match sight.see(&relative) {
-                Some((residual, by_pose)) if residual.norm_squared() < MOST_EVIDENCE => {
-                    let h = by_pose * by_y;
-                    information += h.tr_mul(&h);
-                    vector += h.tr_mul(&residual);
-                    sum += residual.norm_squared();
-                }
-                _ => sum += MOST_EVIDENCE,
-            }
-        }
-        let Some(factor) = information.cholesky() else { break };
-        if sum.is_nan() || sum > cost + 1.0 {
-            break;
-        }
-        cost = sum;
-        // δp = ξ_p − p̂^ ξ_R.
-        let mut by = SMatrix::<f64, 3, 6>::zeros();
-        by.fixed_view_mut::<3, 3>(0, 0).copy_from(&-hat(&pose.translation));
-        by.fixed_view_mut::<3, 3>(0, 3).fill_with_identity();
-        sigma = (by * factor.inverse() * by.transpose()).diagonal().max().max(0.0).sqrt();
-        pose = Se3::exp(&factor.solve(&vector)) * pose;
-    }
-    (cost, pose, sigma)
 }
 
 /// The rotation of a body is known to this at least where places of known tags are taken in, rad.
@@ -418,48 +362,6 @@ const MOST_EVIDENCE: f64 = 50.0;
 
 /// So many other tags are consulted at most.
 const MOST_CONSULTED: usize = 6;
-
-/// What other tags say of a posterior: their costs, each up to a bound, and how many pass the gate.
-#[derive(Clone, Copy, Default)]
-struct Weight {
-    cost: f64,
-    agree: usize,
-    contradict: usize,
-}
-
-impl Weight {
-    fn is_contradicted(&self) -> bool {
-        self.contradict > self.agree
-    }
-}
-
-enum Choice {
-    One(Posterior),
-    Two([Posterior; 2]),
-    None,
-}
-
-/// The posterior of a tag; both poses of the square are tried where the prior does not rule one out.
-fn choose(sight: &Sight, joint: &Joint, is_narrow: bool, odds: f64) -> Choice {
-    let zero = Vector6::zeros();
-    let from_prior = maximize(sight, joint, &zero);
-    if let (Some(found), true) = (from_prior, is_narrow) {
-        return Choice::One(found);
-    }
-    let Some(solutions) = solve(sight) else { return Choice::None };
-    let starts = [Some(solutions.best), solutions.other].map(|fit| fit.map(|fit| joint.numbers_of(&fit.pose)));
-    let mut found: Vec<Posterior> = Vec::with_capacity(3);
-    found.extend(starts.into_iter().flatten().filter_map(|start| maximize(sight, joint, &start)));
-    found.extend(from_prior);
-    found.sort_by(|a, b| a.cost.total_cmp(&b.cost));
-    let Some(best) = found.first() else { return Choice::None };
-    let rotation = |one: &Posterior| joint.pose(&one.y).0.rotation;
-    let is_other = |one: &&Posterior| (rotation(one) * rotation(best).inverse()).log().norm() > 0.5 * NARROW;
-    match found.iter().find(is_other) {
-        Some(other) if other.cost < best.cost + odds => Choice::Two([*best, *other]),
-        _ => Choice::One(*best),
-    }
-}
 
 /// The stated noise counts as much as so many fits.
 const FIRST_FITS: f64 = 3.0;

@@ -101,7 +101,9 @@ impl Joint {
             let back: Matrix3<f64> = moved.rotation.matrix().transpose();
             for k in 0..6 {
                 let [turn, shift] = halves(&Se3::dexp(y, &unit(k)));
-                derivative.fixed_view_mut::<3, 1>(0, k).copy_from(&(-(back * (turn.cross(&self.tag.translation) + shift))));
+                derivative
+                    .fixed_view_mut::<3, 1>(0, k)
+                    .copy_from(&(-(back * (turn.cross(&self.tag.translation) + shift))));
                 derivative.fixed_view_mut::<3, 1>(3, k).copy_from(&(-(back * turn)));
             }
             return (moved.inverse() * self.tag, derivative);

@@ -142,9 +142,8 @@ fn six_numbers_do_to_a_tag_what_the_correction_of_the_state_does() {
             let weights = Vector6::from_fn(|i, _| normal.one() * 0.3 / joint.prior[(i, i)].sqrt());
             let y = joint.prior * weights;
             let n = state.covariance.dim();
-            let delta: Vec<f64> = (0..n)
-                .map(|i| (0..6).map(|k| state.covariance.get(i, joint.rows[k]) * weights[k]).sum())
-                .collect();
+            let delta: Vec<f64> =
+                (0..n).map(|i| (0..6).map(|k| state.covariance.get(i, joint.rows[k]) * weights[k]).sum()).collect();
             let mut after = state.clone();
             after.boxplus(&delta, &filter, &mut Vec::new());
             let place = if is_known { world } else { find(&after, 1).unwrap().pose };
@@ -255,7 +254,15 @@ fn a_tag_of_a_map_has_the_covariance_of_the_map_in_the_world() {
     let arm = -lienav_lie::hat(&pose.translation);
     to_world.view_mut((0, ROTATION), (3, 3)).copy_from(&arm);
     let covariance = &to_world * state.covariance.to_matrix() * to_world.transpose();
-    let expected = DMatrix::from_fn(6, 6, |i, j| if i != j { 0.0 } else if i < 3 { 0.01 } else { 0.0025 });
+    let expected = DMatrix::from_fn(6, 6, |i, j| {
+        if i != j {
+            0.0
+        } else if i < 3 {
+            0.01
+        } else {
+            0.0025
+        }
+    });
     assert!((covariance - expected).amax() < 1e-12);
 }
 
@@ -265,11 +272,13 @@ fn runs_among_unknown_tags_are_consistent_and_take_no_wrong_pose() {
     let (mut sum, mut count) = (0.0, 0.0);
     for seed in 0..6 {
         let mut normal = Normal::new(100 + seed);
-        let tags: Vec<Se3> = (0..12).map(|_| {
-            let mut tag = before(&mut normal, 3.0);
-            tag.translation += normal.vector(0.8).component_mul(&Vector3::new(0.3, 1.0, 0.6));
-            tag
-        }).collect();
+        let tags: Vec<Se3> = (0..12)
+            .map(|_| {
+                let mut tag = before(&mut normal, 3.0);
+                tag.translation += normal.vector(0.8).component_mul(&Vector3::new(0.3, 1.0, 0.6));
+                tag
+            })
+            .collect();
         let sigma = [0.01, 0.5, 0.01, 0.5, 0.0];
         let start = NavMatrix::from_diagonal(&SVector::from_fn(|i, _| f64::powi(sigma[i / 3], 2)));
         let truth = |t: f64| {

@@ -142,8 +142,11 @@ fn read_yaml<T: DeserializeOwned>(folder: &Path, name: &str) -> Result<T, OpenEr
 fn read_cameras(folder: &Path) -> Result<Vec<TagCamera>, OpenError> {
     let entries: BTreeMap<String, CameraEntry> = read_yaml(folder, "cameras.yaml")?;
     let camera = |(name, entry): (String, CameraEntry)| {
-        let wrong =
-            |problem: &str| OpenError::Text { path: folder.join("cameras.yaml"), line: 1, problem: format!("{name}: {problem}") };
+        let wrong = |problem: &str| OpenError::Text {
+            path: folder.join("cameras.yaml"),
+            line: 1,
+            problem: format!("{name}: {problem}"),
+        };
         let on_body = entry.given.or(entry.reference).ok_or_else(|| wrong("there is no T_body_cam"))?;
         let on_body = on_body.pose().ok_or_else(|| wrong("T_body_cam is not a pose"))?;
         let [fx, fy, cx, cy] = entry.intrinsics;
@@ -167,9 +170,8 @@ fn read_cameras(folder: &Path) -> Result<Vec<TagCamera>, OpenError> {
 }
 
 fn read_corners(folder: &Path, file: &TagsFile, recording: &mut SpaceRecording) -> Result<(), OpenError> {
-    const COLUMNS: &[&str] = &[
-        "t_s", "camera", "tag_id", "hamming", "u0_px", "v0_px", "u1_px", "v1_px", "u2_px", "v2_px", "u3_px", "v3_px",
-    ];
+    const COLUMNS: &[&str] =
+        &["t_s", "camera", "tag_id", "hamming", "u0_px", "v0_px", "u1_px", "v1_px", "u2_px", "v2_px", "u3_px", "v3_px"];
     let mut frames = TagFrames::default();
     for row in files::table(folder, "corners.csv")?.columns(COLUMNS)? {
         let row = row?;
