@@ -19,4 +19,6 @@ pub mod tags;
 pub mod truth;
 
 #[cfg(test)]
+mod tag_tests;
+#[cfg(test)]
 mod tests;

@@ -11,6 +11,8 @@ mod files;
 mod frc;
 mod starloc;
 mod starry;
+#[cfg(test)]
+mod tag_tests;
 pub mod tags;
 mod tagslam;
 #[cfg(test)]
