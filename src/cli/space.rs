@@ -150,7 +150,7 @@ pub(super) fn info(source: &str, json: bool) -> Result<(), Failure> {
         points.chain(tags.frames.iter().flat_map(|frame| &frame.seen).map(|seen| seen.id))
     };
     let frames = recording.frames.iter().map(|frame| frame.stamp);
-    let twists = if recording.twists.is_empty() { &tags.chassis } else { &recording.twists };
+    let twists = if recording.twists.is_empty() { &recording.chassis } else { &recording.twists };
     let info = Info {
         name: recording.name.clone(),
         imu: Stream::of(recording.inertial.iter().map(|sample| sample.stamp)),

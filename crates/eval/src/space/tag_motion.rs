@@ -47,7 +47,6 @@ const FASTEST_CHANGE: [f64; 2] = [10.0, 10.0];
 impl<'a> Motion<'a> {
     /// Of a recording.
     pub fn of(recording: &'a SpaceRecording, odometry: Odometry) -> Self {
-        let tags = &recording.tags;
         // A simulator draws its images from the pose of its last cycle: they are up to 20 ms old.
         const CYCLE_S: f64 = 0.02;
         let stamp_sigma_s = CYCLE_S / 12_f64.sqrt();
@@ -58,7 +57,7 @@ impl<'a> Motion<'a> {
             }
             // A speed is that of a cycle before or after: it is off by what changes in a cycle.
             (Layout::Frc, Odometry::Chassis) => {
-                Self { twists: &tags.chassis, density: [1e-3, 1e-3], late: 1.0, is_planar: true, stamp_sigma_s }
+                Self { twists: &recording.chassis, density: [1e-3, 1e-3], late: 1.0, is_planar: true, stamp_sigma_s }
             }
             // Odometry by a camera and an inertial sensor: a degree and 0.2 m in a minute of small motions.
             _ => Self {

@@ -63,7 +63,7 @@ fn damaged_recordings_give_a_run_that_ends_or_a_reason_and_no_panic() {
             2 => seen.for_each(|seen| seen.corners[1].x = f64::NAN),
             3 => tags.frames.clear(),
             4 => tags.known.clear(),
-            5 => tags.chassis.iter_mut().for_each(|twist| twist.velocity *= 1e6),
+            5 => recording.chassis.iter_mut().for_each(|twist| twist.velocity *= 1e6),
             _ => recording.truth.clear(),
         }
         let truth = Truth::of(&recording);

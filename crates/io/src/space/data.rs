@@ -17,6 +17,8 @@ pub struct SpaceRecording {
     pub inertial: Vec<InertialSample>,
     /// Velocities and rates of the body by increasing stamp, each held until the next; empty without odometry.
     pub twists: Vec<Twist>,
+    /// Velocities that lag and are filtered, where the recording has them besides its odometry.
+    pub chassis: Vec<Twist>,
     /// Frames of the camera by increasing stamp.
     pub frames: Vec<Frame>,
     /// The camera.

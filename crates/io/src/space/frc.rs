@@ -9,7 +9,8 @@
 
 use super::data::{Layout, SpaceRecording, TruePose, Twist};
 use super::files::{self, Transform, drop_row, in_order, numbers, vector};
-use super::tags::{self, CameraDistortion, StatedTag, TagCamera, TagFrames, TagSeen, are_corners};
+use super::jumps::keep_longest_run;
+use super::tags::{CameraDistortion, StatedTag, TagCamera, TagFrames, TagSeen, are_corners};
 use crate::recording::OpenError;
 use crate::yaml;
 use lienav_lie::{LieGroup, Se3, So3};
@@ -143,12 +144,12 @@ fn read_twists(folder: &Path, recording: &mut SpaceRecording) -> Result<(), Open
             match vector(&row, 1)? {
                 Some(v) => {
                     let (velocity, rate) = (Vector3::new(v.x, v.y, 0.0), Vector3::z() * v.z.to_radians());
-                    recording.tags.chassis.push(Twist { stamp: row.stamp(0)? + -2.0 * CYCLE_S, velocity, rate });
+                    recording.chassis.push(Twist { stamp: row.stamp(0)? + -2.0 * CYCLE_S, velocity, rate });
                 }
                 None => drop_row(recording, "bad_value"),
             }
         }
-        let repeated = in_order(&mut recording.tags.chassis, |twist| twist.stamp);
+        let repeated = in_order(&mut recording.chassis, |twist| twist.stamp);
         files::count(recording, "duplicate_stamp", repeated);
     }
     Ok(())
@@ -173,7 +174,7 @@ fn read_truth(folder: &Path, recording: &mut SpaceRecording) -> Result<(), OpenE
     let repeated = in_order(&mut recording.truth, |truth| truth.stamp);
     files::count(recording, "duplicate_truth", repeated);
     hold(recording);
-    let left_out = tags::keep_longest_run(&mut recording.truth, FASTEST_MPS);
+    let left_out = keep_longest_run(&mut recording.truth, FASTEST_MPS);
     if left_out > 0 {
         files::count(recording, "truth_before_or_after_a_reset", left_out);
         let sentence = "the simulator places the robot anew: only the longest run between resets is compared";

@@ -9,6 +9,7 @@ pub mod data;
 mod euroc_tracks;
 mod files;
 mod frc;
+mod jumps;
 mod starloc;
 mod starry;
 #[cfg(test)]

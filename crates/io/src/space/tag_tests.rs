@@ -1,8 +1,8 @@
 //! Readers of recordings of tags: small folders, whole and damaged.
 
 use super::data::SpaceRecording;
+use super::jumps::{keep_longest_run, leave_out_jumps};
 use super::open;
-use super::tags::{keep_longest_run, leave_out_jumps};
 use crate::space::data::TruePose;
 use lienav_base::stamp::Stamp;
 use lienav_lie::{Se3, So3};

@@ -7,7 +7,8 @@
 
 use super::data::{Layout, SpaceRecording, TruePose, Twist};
 use super::files::{self, Transform, drop_row, in_order, numbers, vector};
-use super::tags::{self, CameraDistortion, StatedTag, TagCamera, TagFrames, TagSeen, are_corners};
+use super::jumps::leave_out_jumps;
+use super::tags::{CameraDistortion, StatedTag, TagCamera, TagFrames, TagSeen, are_corners};
 use crate::recording::OpenError;
 use crate::yaml;
 use lienav_base::stamp::Stamp;
@@ -262,7 +263,7 @@ fn read_reference(folder: &Path, recording: &mut SpaceRecording) -> Result<(), O
     }
     let repeated = in_order(&mut recording.truth, |truth| truth.stamp);
     files::count(recording, "duplicate_truth", repeated);
-    let left_out = tags::leave_out_jumps(&mut recording.truth, FASTEST_MPS);
+    let left_out = leave_out_jumps(&mut recording.truth, FASTEST_MPS);
     files::count(recording, "truth_jumps", left_out);
     Ok(())
 }
