@@ -32,7 +32,7 @@ use std::path::{Path, PathBuf};
 #[command(after_help = EXAMPLES, allow_negative_numbers = true)]
 pub(super) struct Args {
     /// Bag (folder, .mcap or .db3), woods:FOLDER, mrclam:FOLDER:ROBOT, victoria:FOLDER, plaza:FOLDER or
-    /// g2o:FILE[:TRUTH]; in space euroc-tracks:FOLDER, starloc:FOLDER, starry:FOLDER or space:NAME[:SEED]
+    /// g2o:FILE[:TRUTH]; in space euroc-tracks:, starloc:, starry:, tagslam: or frc:FOLDER, or space:NAME[:SEED]
     #[arg(required_unless_present = "live")]
     source: Option<String>,
     /// Which filter, or the batch estimate; may be given several times
@@ -44,6 +44,9 @@ pub(super) struct Args {
     /// Of starry:FOLDER, which steps, counted from 1 [default: 1215..1715, the published ones]
     #[arg(long, value_name = "FIRST..LAST", value_parser = space::steps, conflicts_with = "live")]
     steps: Option<RangeInclusive<usize>>,
+    /// Of frc:FOLDER, speeds of the chassis over the whole log, or increments where the log has them
+    #[arg(long, value_enum, default_value_t, conflicts_with = "live")]
+    odometry: space::OdometryArg,
     #[command(flatten)]
     layers: Layers,
     /// Gaps in the ground truth up to this long are bridged, s
@@ -254,6 +257,7 @@ fn run_in_space(source: &str, args: &Args) -> Result<(), Failure> {
             map_sigma: args.map.std()?,
             steps: args.steps.clone(),
             window: 0,
+            odometry: args.odometry.into(),
         },
         json: args.output.json,
         out: args.output.out.as_deref(),
@@ -273,6 +277,9 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     };
     if space::is_in_space(source) {
         return run_in_space(source, args);
+    }
+    if args.odometry != space::OdometryArg::default() {
+        return Err(Failure::WrongCall("--odometry is for frc:FOLDER alone".to_owned()));
     }
     if args.steps.is_some() {
         return Err(Failure::WrongCall("--steps is for starry:FOLDER alone".to_owned()));

@@ -11,6 +11,7 @@ use lienav_eval::space::report::{Report, to_json, to_text};
 use lienav_eval::space::run::{Options, RunError, SpaceRun, run};
 use lienav_eval::space::settings::Settings;
 use lienav_eval::space::simulated::{PREFIX, recording};
+use lienav_eval::space::tag_motion::Odometry;
 use lienav_eval::space::truth::Truth;
 use lienav_io::files::read_text;
 use lienav_io::recording::OpenError;
@@ -37,6 +38,23 @@ pub(super) struct Evaluation<'a> {
     pub(super) options: Options,
     pub(super) json: bool,
     pub(super) out: Option<&'a Path>,
+}
+
+/// Which measurements of the motion.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum OdometryArg {
+    #[default]
+    Chassis,
+    Twist,
+}
+
+impl From<OdometryArg> for Odometry {
+    fn from(arg: OdometryArg) -> Self {
+        match arg {
+            OdometryArg::Chassis => Self::Chassis,
+            OdometryArg::Twist => Self::Twist,
+        }
+    }
 }
 
 /// A..B, both of them included.
@@ -166,16 +184,22 @@ impl Stream {
 /// Says what a recording holds.
 pub(super) fn info(source: &str, json: bool) -> Result<(), Failure> {
     let recording = read(source)?;
-    let seen = || recording.frames.iter().flat_map(|frame| &frame.seen);
+    let tags = &recording.tags;
+    let seen = || {
+        let points = recording.frames.iter().flat_map(|frame| &frame.seen).map(|seen| seen.id);
+        points.chain(tags.frames.iter().flat_map(|frame| &frame.seen).map(|seen| seen.id))
+    };
+    let frames = recording.frames.iter().map(|frame| frame.stamp);
+    let twists = if recording.twists.is_empty() { &recording.chassis } else { &recording.twists };
     let info = Info {
         name: recording.name.clone(),
         imu: Stream::of(recording.inertial.iter().map(|sample| sample.stamp)),
-        odometry: Stream::of(recording.twists.iter().map(|twist| twist.stamp)),
-        frames: Stream::of(recording.frames.iter().map(|frame| frame.stamp)),
+        odometry: Stream::of(twists.iter().map(|twist| twist.stamp)),
+        frames: Stream::of(frames.chain(tags.frames.iter().map(|frame| frame.stamp))),
         measurements: seen().count(),
-        identities: seen().map(|seen| seen.id).collect::<BTreeSet<u64>>().len(),
+        identities: seen().collect::<BTreeSet<u64>>().len(),
         truth: Stream::of(recording.truth.iter().map(|truth| truth.stamp)),
-        true_landmarks: recording.landmarks.len(),
+        true_landmarks: recording.landmarks.len() + tags.true_tags.len(),
         gravity_in_truth_frame_mps2: recording.gravity.map(Into::into),
         dropped: recording.dropped.clone(),
         warnings: recording.warnings.clone(),

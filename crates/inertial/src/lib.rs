@@ -89,6 +89,7 @@ pub mod rest;
 pub mod start;
 pub mod state;
 pub mod step;
+pub mod tag;
 pub mod update;
 // The simulator of the examples names this crate.
 #[cfg(test)]

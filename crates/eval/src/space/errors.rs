@@ -51,6 +51,7 @@ impl Errors {
             let turn = (pose.rotation * estimate.pose.rotation.inverse()).log();
             let error = Vector6::new(apart.x, apart.y, apart.z, turn.x, turn.y, turn.z);
             let sigma = estimate.covariance.diagonal().map(|variance| variance.max(0.0).sqrt());
+            let own = truth.covariance_at(estimate.stamp).unwrap_or(&own);
             let nees = nees(&error, &(estimate.covariance + own));
             Some(Pair { stamp: estimate.stamp, truth: pose, estimate: estimate.pose, error, sigma, nees })
         };

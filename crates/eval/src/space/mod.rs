@@ -1,9 +1,10 @@
 //! Motions in space: runs of the filters with an inertial sensor over recordings, judged against the truth.
 //!
 //! Read [`settings`] (what is taken for the noise of a recording), [`truth`] (levelled and interpolated), [`run`] (a
-//! filter over a recording; [`session`] takes in single frames, [`start`] begins), [`errors`] (against the truth),
-//! [`report`] (the numbers), [`simulated`] (runs of scenarios as recordings), [`monte_carlo`] (many of them), [`observability`],
-//! [`folder`] (all of it as files, with [`figures`] and a [`page`]).
+//! filter over a recording; [`session`] takes in single frames, [`start`] begins; [`tags`] is the same of tags with a
+//! pose, [`tag_motion`] what moves them), [`errors`] (against the truth), [`report`] (the numbers), [`simulated`] (runs of
+//! scenarios as recordings), [`monte_carlo`] (many of them), [`observability`], [`folder`] (all of it as files, with
+//! [`figures`] and a [`page`]).
 
 pub mod errors;
 pub mod figures;
@@ -17,9 +18,13 @@ pub mod session;
 pub mod settings;
 pub mod simulated;
 pub mod start;
+pub mod tag_motion;
+pub mod tags;
 pub mod truth;
 
 #[cfg(test)]
 mod simulated_tests;
+#[cfg(test)]
+mod tag_tests;
 #[cfg(test)]
 mod tests;

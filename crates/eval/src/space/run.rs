@@ -4,6 +4,8 @@ use super::observability::{Watch, Window};
 use super::session::{Counts, Estimate, Session};
 use super::settings::Settings;
 use super::start::{Start, start};
+use super::tag_motion::Odometry;
+use super::tags::{self, TagRun, TagRunOptions};
 use super::truth::Truth;
 use lienav_base::stamp::Stamp;
 use lienav_inertial::covariance::NavMatrix;
@@ -29,6 +31,8 @@ pub struct Options {
     pub steps: Option<RangeInclusive<usize>>,
     /// Frames of the windows for which it is found out what the filter takes for observable; zero for none.
     pub window: usize,
+    /// Of a recording of tags with two kinds of odometry, which of them.
+    pub odometry: Odometry,
 }
 
 /// A run.
@@ -85,15 +89,19 @@ const STARRY_STEPS: RangeInclusive<usize> = 1215..=1715;
 pub fn run(recording: &SpaceRecording, truth: &Truth, name: &str, options: &Options) -> Result<SpaceRun, RunError> {
     let filter = Filter::ALL.iter().find(|(own, _)| *own == name);
     let filter = filter.ok_or_else(|| RunError::NoFilter(name.to_owned()))?.1;
-    if options.has_map && recording.landmarks.is_empty() {
+    if options.has_map && recording.landmarks.is_empty() && recording.tags.true_tags.is_empty() {
         return Err(RunError::NoMap);
+    }
+    if matches!(recording.layout, Layout::Tagslam | Layout::Frc) {
+        if name != "default" {
+            return Err(RunError::NoFilter(name.to_owned()));
+        }
+        return with_tags(recording, truth, options).ok_or_else(|| RunError::NoStart(recording.name.clone()));
     }
     let settings = Settings::of(recording);
     let (session, warnings) = match recording.layout {
         Layout::Starry => with_twists(recording, truth, filter, &settings, options)?,
-        Layout::EurocTracks | Layout::Starloc | Layout::Simulated => {
-            with_inertial(recording, truth, filter, &settings, options)?
-        }
+        _ => with_inertial(recording, truth, filter, &settings, options)?,
     };
     let lost = (session.counts.widened > 0).then(|| {
         let count = session.counts.widened;
@@ -119,6 +127,15 @@ pub fn run(recording: &SpaceRecording, truth: &Truth, name: &str, options: &Opti
             .collect(),
         counts: session.counts,
     })
+}
+
+/// Tags with a pose, and odometry or none.
+fn with_tags(recording: &SpaceRecording, truth: &Truth, options: &Options) -> Option<SpaceRun> {
+    let map_sigma = options.has_map.then(|| options.map_sigma.unwrap_or(Settings::of(recording).map_sigma));
+    let TagRun { estimates, step_us, counts, tags, warnings } =
+        tags::run(recording, truth, &TagRunOptions { map_sigma, odometry: options.odometry })?;
+    let (filter, source) = ("default".to_owned(), recording.name.clone());
+    Some(SpaceRun { filter, source, estimates, step_us, counts, landmarks: tags, windows: Vec::new(), warnings })
 }
 
 /// Samples of an inertial sensor between frames.

@@ -124,6 +124,41 @@ impl Settings {
                 tracks_end: false,
                 grid_hz: 0.0,
             },
+            // The author's noise of corners is 1 px; a stated covariance of the truth comes before this one.
+            Layout::Tagslam => Self {
+                pixels: PixelNoise { own: [1.0; 2], common: [0.0; 2] },
+                truth_sigma: (0.01, 0.3_f64.to_radians()),
+                start_sigma: [0.003, 1.0, 0.003, 1.0, 0.0],
+                lost_sigma: [0.2, 0.5, 0.5],
+                ..Self::without_inertial()
+            },
+            // Corners against the true poses: 0.35 to 0.40 px.
+            Layout::Frc => Self {
+                pixels: PixelNoise { own: [0.4; 2], common: [0.0; 2] },
+                truth_sigma: (0.001, 0.02_f64.to_radians()),
+                lost_sigma: [0.5, 0.0, 1.0],
+                ..Self::without_inertial()
+            },
+        }
+    }
+}
+
+impl Settings {
+    /// What recordings without an inertial sensor have in common.
+    fn without_inertial() -> Self {
+        Self {
+            imu: ImuNoise::default(),
+            interpolation: Interpolation::Linear,
+            gravity: 0.0,
+            pixels: PixelNoise { own: [1.0; 2], common: [0.0; 2] },
+            ranges: RangePrior::UNKNOWN,
+            map_sigma: 0.02,
+            truth_sigma: (0.002, 0.15_f64.to_radians()),
+            start_sigma: [0.15_f64.to_radians(), 0.0, 0.002, 0.0, 0.0],
+            lost_sigma: [0.05, 0.0, 0.1],
+            starts_at_rest: false,
+            tracks_end: false,
+            grid_hz: 0.0,
         }
     }
 }

@@ -3,7 +3,8 @@
 use lienav_base::stamp::Stamp;
 use lienav_io::space::data::SpaceRecording;
 use lienav_lie::{LieGroup, Se3, So3};
-use nalgebra::Vector3;
+use nalgebra::{Matrix6, Vector3};
+use std::collections::BTreeMap;
 
 /// True poses in a world with z up.
 #[derive(Clone, Debug, Default)]
@@ -14,6 +15,8 @@ pub struct Truth {
     pub level: So3,
     /// Nothing is interpolated between poses farther apart than this, s.
     gap_s: f64,
+    /// Covariances of (δp, δθ), m and rad, where the recording states them.
+    covariances: BTreeMap<Stamp, Matrix6<f64>>,
 }
 
 /// Poses may be so far apart where they come faster, s.
@@ -34,6 +37,7 @@ impl Truth {
             velocities: recording.truth.iter().map(|one| one.velocity).collect(),
             level: So3::identity(),
             gap_s: (1.5 * usual).clamp(LEAST_GAP_S, LARGEST_GAP_S),
+            covariances: recording.tags.truth_covariance.clone(),
         };
         let gravity = recording.gravity.or_else(|| measured_gravity(recording, &truth));
         truth.turn(gravity.map_or_else(So3::identity, |gravity| levelling(&gravity)));
@@ -79,6 +83,11 @@ impl Truth {
         let turn = (to.rotation * from.rotation.inverse()).log();
         let rotation = So3::exp(&(turn * share)) * from.rotation;
         Some(Se3::new(rotation, from.translation.lerp(&to.translation, share)))
+    }
+
+    /// The stated covariance of (δp, δθ) of the truth at one of its stamps.
+    pub fn covariance_at(&self, stamp: Stamp) -> Option<&Matrix6<f64>> {
+        self.covariances.get(&stamp)
     }
 
     /// The velocity at an instant, m/s: as the recording has it, or by differences; `None` in gaps.

@@ -1,5 +1,6 @@
 //! What a recording in space holds.
 
+use super::tags::TagRecording;
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se3;
 use nalgebra::{Vector2, Vector3, Vector4};
@@ -16,6 +17,8 @@ pub struct SpaceRecording {
     pub inertial: Vec<InertialSample>,
     /// Velocities and rates of the body by increasing stamp, each held until the next; empty without odometry.
     pub twists: Vec<Twist>,
+    /// Velocities that lag and are filtered, where the recording has them besides its odometry.
+    pub chassis: Vec<Twist>,
     /// Frames of the camera by increasing stamp.
     pub frames: Vec<Frame>,
     /// The camera.
@@ -36,6 +39,8 @@ pub struct SpaceRecording {
     pub dropped: BTreeMap<String, u64>,
     /// What the reader should know, one sentence each.
     pub warnings: Vec<String>,
+    /// Tags in the images of cameras, in recordings of tags.
+    pub tags: TagRecording,
 }
 
 /// The layout of a recording's folder.
@@ -50,6 +55,10 @@ pub enum Layout {
     Starry,
     /// A simulated run: noise and start are those that are stated.
     Simulated,
+    /// Corners of tags in cameras, with or without odometry.
+    Tagslam,
+    /// Corners of tags of a known field in one camera, and odometry.
+    Frc,
 }
 
 /// A sample of an inertial sensor, in its own axes.

@@ -60,8 +60,8 @@ pub fn name_of(folder: &Path) -> String {
 /// x_a = R x_b + t, as the files write it.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Transform {
-    q_xyzw: [f64; 4],
-    t_m: [f64; 3],
+    pub(super) q_xyzw: [f64; 4],
+    pub(super) t_m: [f64; 3],
 }
 
 impl Transform {

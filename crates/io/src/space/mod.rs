@@ -2,13 +2,20 @@
 //!
 //! [`data`] is what a recording holds, [`open`] reads one. Each layout has a file: `euroc_tracks` (an inertial sensor
 //! and tracks of points in one camera), `starloc` (an inertial sensor and tags in a pair of cameras), `starry` (rate,
-//! body velocity and points in a pair of cameras). `files` has what they share.
+//! body velocity and points in a pair of cameras), `tagslam` and `frc` (corners of tags; [`tags`] is what they hold).
+//! `files` has what they share.
 
 pub mod data;
 mod euroc_tracks;
 mod files;
+mod frc;
+mod jumps;
 mod starloc;
 mod starry;
+#[cfg(test)]
+mod tag_tests;
+pub mod tags;
+mod tagslam;
 #[cfg(test)]
 mod tests;
 
@@ -20,10 +27,15 @@ use std::path::Path;
 type Layout = (&'static str, fn(&Path) -> Result<SpaceRecording, OpenError>);
 
 /// All layouts.
-const LAYOUTS: [Layout; 3] =
-    [("euroc-tracks", euroc_tracks::open), ("starloc", starloc::open), ("starry", starry::open)];
+const LAYOUTS: [Layout; 5] = [
+    ("euroc-tracks", euroc_tracks::open),
+    ("starloc", starloc::open),
+    ("starry", starry::open),
+    ("tagslam", tagslam::open),
+    ("frc", frc::open),
+];
 
-/// Whether a source names a recording in space: `euroc-tracks:FOLDER`, `starloc:FOLDER` or `starry:FOLDER`.
+/// Whether a source names a recording in space: `euroc-tracks:`, `starloc:`, `starry:`, `tagslam:` or `frc:` and a folder.
 pub fn is_in_space(source: &str) -> bool {
     layout(source).is_some()
 }
@@ -33,7 +45,7 @@ fn layout(source: &str) -> Option<(&'static Layout, &str)> {
     LAYOUTS.iter().find(|(own, _)| *own == prefix).map(|layout| (layout, folder))
 }
 
-/// Reads a recording: `euroc-tracks:FOLDER`, `starloc:FOLDER` or `starry:FOLDER`.
+/// Reads a recording: `euroc-tracks:`, `starloc:`, `starry:`, `tagslam:` or `frc:` and a folder.
 ///
 /// # Errors
 /// The source has another prefix; a file is missing, damaged or not as described: with its name, line and column.

@@ -134,8 +134,7 @@ impl Slam {
             return;
         }
         self.estimator.weigh_place(&scan.measurements, &mut self.recovery.uncertain_place);
-        if !self.estimator.is_elsewhere(&scan.measurements, &mut self.recovery.suspicion)
-        {
+        if !self.estimator.is_elsewhere(&scan.measurements, &mut self.recovery.suspicion) {
             return;
         }
         let Some(suspicion) = self.recovery.suspicion.take() else { return };

@@ -1,0 +1,76 @@
+//! Where a body is by tags whose places are known, when nothing else is known of it.
+
+use super::joint::Joint;
+use super::landmark::KnownTag;
+use super::sight::Sight;
+use super::square::solve;
+use lienav_lie::{LieGroup, Se3, hat};
+use nalgebra::{Matrix6, SMatrix, Vector6};
+use std::collections::BTreeMap;
+
+/// What a single tag tells at most against a pose, as χ².
+const MOST_EVIDENCE: f64 = 50.0;
+
+/// Poses that are turned by more against each other are two, rad.
+const APART: f64 = 0.1;
+
+/// The pose of the body by tags whose places are known alone; `None` where there are none, or their poses are not
+/// clear. `prior` is what else is known of a pose, as χ². With the standard deviation of the position, m, that corners
+/// alone leave, the greatest of the three axes.
+pub fn locate(
+    known: &BTreeMap<u64, KnownTag>,
+    sights: &[Sight],
+    odds: f64,
+    prior: impl Fn(&Se3) -> f64,
+) -> Option<(Se3, f64)> {
+    let known = sights.iter().filter_map(|sight| Some((*sight, known.get(&sight.id)?.pose)));
+    let all: Vec<(Sight, Se3)> = known.collect();
+    let mut found: Vec<(f64, Se3, f64)> = Vec::new();
+    for (sight, tag) in &all {
+        let Some(solutions) = solve(sight) else { continue };
+        for fit in [Some(solutions.best), solutions.other].into_iter().flatten() {
+            let (cost, pose, sigma) = settle(&all, &(*tag * fit.pose.inverse()));
+            found.push((cost + prior(&pose), pose, sigma));
+        }
+    }
+    found.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let (cost, pose, sigma) = *found.first()?;
+    let is_other = |other: &Se3| (other.rotation * pose.rotation.inverse()).log().norm() > APART;
+    let second = found.iter().find(|(_, other, _)| is_other(other)).map_or(f64::INFINITY, |(cost, ..)| *cost);
+    (second > cost + odds && cost < MOST_EVIDENCE).then_some((pose, sigma))
+}
+
+/// The pose of the body that fits all known tags best, from a start, and its cost; what is far beyond the gate is left
+/// out, and costs as much as a tag can. And the standard deviation of the position, m.
+fn settle(all: &[(Sight, Se3)], start: &Se3) -> (f64, Se3, f64) {
+    const ITERATIONS: usize = 8;
+    let mut pose = *start;
+    let (mut cost, mut sigma) = (f64::INFINITY, f64::INFINITY);
+    for _ in 0..ITERATIONS {
+        let (mut sum, mut information, mut vector) = (0.0, Matrix6::identity() * 1e-9, Vector6::zeros());
+        for (sight, tag) in all {
+            let (relative, by_y) = Joint::alone(&pose, tag).pose(&Vector6::zeros());
+            match sight.see(&relative) {
+                Some((residual, by_pose)) if residual.norm_squared() < MOST_EVIDENCE => {
+                    let h = by_pose * by_y;
+                    information += h.tr_mul(&h);
+                    vector += h.tr_mul(&residual);
+                    sum += residual.norm_squared();
+                }
+                _ => sum += MOST_EVIDENCE,
+            }
+        }
+        let Some(factor) = information.cholesky() else { break };
+        if sum.is_nan() || sum > cost + 1.0 {
+            break;
+        }
+        cost = sum;
+        // δp = ξ_p − p̂^ ξ_R.
+        let mut by = SMatrix::<f64, 3, 6>::zeros();
+        by.fixed_view_mut::<3, 3>(0, 0).copy_from(&-hat(&pose.translation));
+        by.fixed_view_mut::<3, 3>(0, 3).fill_with_identity();
+        sigma = (by * factor.inverse() * by.transpose()).diagonal().max().max(0.0).sqrt();
+        pose = Se3::exp(&factor.solve(&vector)) * pose;
+    }
+    (cost, pose, sigma)
+}
