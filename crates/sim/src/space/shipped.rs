@@ -12,8 +12,11 @@ use super::scenario::{CameraKind, MotionKind, SpaceScenario};
 )]
 pub struct UnknownSpaceScenario(pub String);
 
+/// The word for a trouble, and what it does to a scenario.
+type Trouble = (&'static str, fn(&mut SpaceScenario));
+
 /// What troubles a run.
-const TROUBLES: [(&str, fn(&mut SpaceScenario)); 6] = [
+const TROUBLES: [Trouble; 6] = [
     ("gap", |scenario| scenario.imu.gap_s = 1.5),
     ("outliers", |scenario| scenario.camera.outlier_probability = 0.15),
     ("late", |scenario| scenario.camera.late_s = 0.05),
