@@ -1,7 +1,7 @@
 //! What `lienav reproduce` can run again, and how it is called.
 
 use super::arguments::at_least_one;
-use super::monte_carlo::Output;
+use super::output::Output;
 use clap::builder::PossibleValuesParser;
 use lienav_eval::honesty;
 use lienav_eval::thesis5::{self, PRINTED};

@@ -1,7 +1,8 @@
 //! `lienav merge`: the parts of a Monte Carlo that were made on several machines, added up.
 
 use super::failure::Failure;
-use super::monte_carlo::{Output, tell};
+use super::monte_carlo::tell;
+use super::output::Output;
 use lienav_eval::monte_carlo::{Shard, merge};
 use std::path::{Path, PathBuf};
 

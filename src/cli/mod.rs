@@ -27,6 +27,7 @@ mod map;
 mod merge;
 mod monte_carlo;
 mod observability;
+mod output;
 mod parameters;
 mod play;
 mod progress;

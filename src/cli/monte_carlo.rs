@@ -3,13 +3,14 @@
 use super::arguments::{at_least_one, refuse_twins};
 use super::failure::{Failure, print, say_removed, warn};
 use super::layers::assignment;
+use super::output::Output;
 use super::{progress, scenario, space, space_runs};
 use clap::builder::PossibleValuesParser;
 use lienav_eval::folder::remove_leftovers;
 use lienav_eval::method::Method;
 use lienav_eval::monte_carlo::{Experiment, ExperimentError, Outcome, Report, Shard, ShardError, make, to_text, write};
 use lienav_eval::space::simulated::PREFIX;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Simulate many runs of a scenario, run filters over them, and report errors and consistency
 #[derive(clap::Args)]
@@ -48,23 +49,6 @@ pub(super) struct Args {
     #[arg(long)]
     list: bool,
 }
-
-/// On how many threads, and where the report goes.
-#[derive(clap::Args)]
-pub(super) struct Output {
-    /// Threads; as many as there are processors if it is not given. The numbers do not depend on it
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST_THREADS))]
-    threads: Option<u64>,
-    /// Print JSON instead of a table
-    #[arg(long)]
-    pub(super) json: bool,
-    /// Also write report, page (report.html), numbers by step and by run (CSV) and plots (SVG) into this folder
-    #[arg(long, value_name = "DIR")]
-    pub(super) out: Option<PathBuf>,
-}
-
-/// More than any machine has processors.
-const MOST_THREADS: u64 = 1024;
 
 const EXAMPLES: &str = "Examples:
   lienav monte-carlo thesis-circle-10hz-low-q1 --runs 50 --filters thesis-reduced,ekf,default
@@ -159,38 +143,6 @@ fn carry_out_shard(experiment: &Experiment, shard: Shard, folder: &Path) -> Resu
     }
     let kept = if made.kept > 0 { format!(", {} of them from before", made.kept) } else { String::new() };
     print(&format!("shard {shard}: {} runs{kept}, in {}\n", made.runs, made.path.display()))
-}
-
-impl Output {
-    /// Makes the folder before work that may take an hour, rather than finding after it that there can be none.
-    ///
-    /// # Errors
-    /// There can be none.
-    pub(super) fn make_folder(&self) -> Result<(), Failure> {
-        let Some(out) = &self.out else { return Ok(()) };
-        std::fs::create_dir_all(out).map_err(|error| {
-            Failure::Failed(format!("--out {}: {error}; give a folder that can be written", out.display()))
-        })
-    }
-
-    /// Does `work` in a pool of the threads that are asked for.
-    ///
-    /// # Errors
-    /// The threads cannot be started.
-    pub(super) fn on_threads<T: Send>(&self, work: impl FnOnce() -> T + Send) -> Result<T, Failure> {
-        let threads = self.threads.and_then(|threads| usize::try_from(threads).ok()).unwrap_or(0);
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-        let pool = pool.map_err(|error| Failure::Failed(format!("--threads {threads}: {error}; give fewer")))?;
-        Ok(pool.install(work))
-    }
-
-    /// Ends a report for people with where the files are.
-    pub(super) fn say_where(&self) -> Result<(), Failure> {
-        match &self.out {
-            Some(out) => print(&format!("\nwritten to {}\n", out.display())),
-            None => Ok(()),
-        }
-    }
 }
 
 /// Runs an experiment behind a progress bar.

@@ -28,9 +28,9 @@ pub(super) struct Args {
     #[arg(long, value_name = "A,B,…", value_delimiter = ',', default_value = "ekf,fe-ekf,oc-ekf,reduced,default",
           value_parser = PossibleValuesParser::new(Filter::NAMES), hide_possible_values = true)]
     filters: Vec<String>,
-    /// Clouds (in space, frames) of a window, the measurements of which make one observability matrix
-    #[arg(long, visible_alias = "frames", value_name = "N", default_value_t = 10, value_parser = at_least_one())]
-    clouds: u64,
+    /// Scans (in space, frames) of a window, the measurements of which make one observability matrix
+    #[arg(long = "clouds", visible_alias = "frames", value_name = "N", default_value_t = 10, value_parser = at_least_one())]
+    scans: u64,
     /// One setting of the scenario
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = assignment)]
     settings: Vec<(String, String)>,
@@ -60,13 +60,13 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
         let problem = "--filter-set filter=… would call one filter by the name of another; give it to --filters";
         return Err(Failure::WrongCall(problem.to_owned()));
     }
-    let clouds = usize::try_from(args.clouds).map_err(Failure::failed)?;
+    let scans = usize::try_from(args.scans).map_err(Failure::failed)?;
     if space::is_in_space(&args.source) {
         let is_set = !args.settings.is_empty() || !args.filter_settings.is_empty();
         if is_set || args.out.is_some() {
             return Err(Failure::WrongCall("--set, --filter-set and --out: not for sources in space".to_owned()));
         }
-        return space_runs::observe(&args.source, &args.filters, clouds, args.json);
+        return space_runs::observe(&args.source, &args.filters, scans, args.json);
     }
     let input = Source::read(args)?;
     let spinner = progress::spinner("filtering".to_owned());
@@ -75,15 +75,15 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
         for (name, value) in &args.filter_settings {
             study = with(&study, name, value).map_err(|e| Failure::WrongCall(format!("--filter-set: {e}")))?;
         }
-        let observed = observe(&study, (&input.recording.inputs, &input.recording.equipment), clouds);
+        let observed = observe(&study, (&input.recording.inputs, &input.recording.equipment), scans);
         observed.map(FilterReport::new).map_err(|error| Failure::WrongCall(error.to_string()))
     });
     let filters = filters.collect::<Result<Vec<_>, Failure>>();
     spinner.finish_and_clear();
-    let report = Report { source: input.recording.name, scans: clouds, filters: filters? };
+    let report = Report { source: input.recording.name, scans, filters: filters? };
     if report.filters.iter().all(|filter| filter.windows.is_empty()) {
         return Err(Failure::Failed(format!(
-            "{}: no feature lasts for {clouds} clouds; give fewer --clouds",
+            "{}: no feature lasts for {scans} scans; give fewer --clouds",
             report.source
         )));
     }

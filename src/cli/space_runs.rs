@@ -1,7 +1,7 @@
 //! `lienav monte-carlo` and `lienav observability` in space.
 
 use super::failure::{Failure, print, say_removed};
-use super::monte_carlo::Output;
+use super::output::Output;
 use super::{progress, space};
 use lienav_eval::folder::{create, remove_leftovers, write_file, write_text};
 use lienav_eval::space::monte_carlo::{Experiment, ExperimentError, Report, carry_out};
