@@ -49,7 +49,9 @@ fn the_official_readers_and_writers_agree() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     for name in ["db3", "mcap"] {
         let read = open(path(name).to_str().unwrap()).unwrap();
-        assert_eq!(read.warnings, Vec::<String>::new());
+        // The peers copy messages, and not the parameters beside them.
+        let is_of_mount = |warning: &String| warning.contains("is taken to sit at the base");
+        assert!(read.warnings.iter().all(is_of_mount), "{:?}", read.warnings);
         assert_eq!((read.inputs, read.truth, read.true_landmarks), {
             let Recording { inputs, truth, true_landmarks, .. } = recording();
             (inputs, truth, true_landmarks)

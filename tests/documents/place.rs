@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// Data sets, where `../shared/data` is there: the name in the documents, the folder or file.
-const DATA: [(&str, &str); 14] = [
+const DATA: [(&str, &str); 16] = [
     ("lost_in_the_woods", "lost_in_the_woods"),
     ("Lost_in_the_Woods", "lost_in_the_woods"),
     ("victoria_park", "victoria_park"),
@@ -23,6 +23,8 @@ const DATA: [(&str, &str); 14] = [
     ("eight_s2", "../data3d/starloc/eight_s2"),
     ("V1_01", "../data3d/euroc_v101_30s"),
     ("dataset3", "../data3d/starry_night/dataset3"),
+    ("test_5", "../data3d/tagslam/test_5"),
+    ("FRC_20241012_053443", "../data3d/frc/FRC_20241012_053443"),
 ];
 
 /// Files that are there in more than one copy: the name in the documents, and of what it is a copy.

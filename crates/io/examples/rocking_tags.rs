@@ -10,7 +10,7 @@
 //! as stated. A `tilt_std_rad` of 0 says that the robot is always level; `learning` sets `learning.enabled`.
 
 use lienav_base::stamp::Stamp;
-use lienav_io::convert::{Extrinsics, Pinhole, TagCamera, april_tags, header};
+use lienav_io::convert::{Extrinsics, Pinhole, TagCamera, TagSizes, april_tags, header};
 use lienav_io::messages::{AprilTagDetection, AprilTagDetectionArray, ImagePoint};
 use lienav_lie::{Se2, wrap_angle};
 use lienav_slam::{Config, Imu, LandmarkMap, MapLandmark, MapMode, Odometry, Slam, Tilt};
@@ -237,7 +237,8 @@ fn run(trial: Trial, seed: u64) -> Vec<(f64, f64)> {
             let base = Isometry3::from_parts(Translation3::new(pose.p.x, pose.p.y, 0.0), leaning);
             let detections = image(&base, trial.place, &tags, &mut random);
             let message = AprilTagDetectionArray { header: header(stamp, "camera"), detections };
-            let features = april_tags(&message, &extrinsics, (&TAGS, &pinhole())).expect("a stamp");
+            let features =
+                april_tags(&message, &extrinsics, (&TAGS, &TagSizes::default(), &pinhole())).expect("a stamp");
             slam.features(features.stamp, features.kind, &features.measurements).expect("tags");
         }
         while let Some(step) = slam.poll() {

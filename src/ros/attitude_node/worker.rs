@@ -14,7 +14,7 @@ use lienav_io::bag::UNREADABLE;
 use lienav_io::bag::cdr::CdrError;
 use lienav_io::convert::{self, Refusal};
 use lienav_io::messages::{Imu, MagneticField, WrenchStamped};
-use lienav_io::statements::InertialCheck;
+use lienav_io::statements::{InertialCheck, biases};
 use r2r::Node;
 use r2r::std_srvs::srv::{SetBool, Trigger};
 use std::collections::BTreeSet;
@@ -248,7 +248,10 @@ impl Worker {
 
     /// What the sensor states twice, and differently. A new contradiction is logged.
     fn contradictions(&mut self) -> Vec<String> {
-        let found = self.statements.findings("imu");
+        let mut found = self.statements.findings("imu");
+        if let Some(estimate) = self.attitude.estimate() {
+            found.extend(biases("imu", self.attitude.config(), &estimate));
+        }
         for finding in &found {
             if self.logged.insert(finding.word) {
                 self.log.warn(&finding.sentence);

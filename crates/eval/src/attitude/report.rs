@@ -8,6 +8,7 @@ use crate::plot;
 use crate::plot::{Figure, Line};
 use lienav_attitude::Config;
 use lienav_io::inertial::InertialRecording;
+use lienav_io::statements::biases;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -78,6 +79,8 @@ impl Report {
         let moving = || errors.instants.iter().filter(|instant| instant.moving);
         let greatest = |x: f64, y: f64| x.max(y);
         let start = recording.samples.first().map(|sample| sample.stamp);
+        let biases = run.last.iter().flat_map(|last| biases("imu", config, last)).map(|finding| finding.sentence);
+        let contradictions: Vec<String> = recording.contradictions.iter().cloned().chain(biases).collect();
         let known = drift.is_some();
         let settled =
             || errors.instants.iter().filter(|i| known && start.is_some_and(|start| i.stamp.since(start) >= 20.0));
@@ -105,8 +108,8 @@ impl Report {
             dropped: run.dropped.clone(),
             gaps: run.gaps,
             levellings: run.levellings,
-            warnings: recording.contradictions.iter().chain(&recording.warnings).cloned().collect(),
-            contradictions: recording.contradictions.len(),
+            warnings: contradictions.iter().chain(&recording.warnings).cloned().collect(),
+            contradictions: contradictions.len(),
         }
     }
 

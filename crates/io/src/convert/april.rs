@@ -3,6 +3,7 @@
 use super::extrinsics::Extrinsics;
 use super::read::stamp_of;
 use super::refusal::Refusal;
+use super::tag_sizes::TagSizes;
 use super::tags::TagCamera;
 use crate::messages::{AprilTagDetectionArray, CameraInfo, ImagePoint};
 use lienav_slam::{Measurement, MeasurementKind, Scan};
@@ -127,16 +128,17 @@ impl TagCamera {
 pub fn april_tags(
     message: &AprilTagDetectionArray,
     extrinsics: &Extrinsics,
-    (tags, camera): (&TagCamera, &Pinhole),
+    (tags, sizes, camera): (&TagCamera, &TagSizes, &Pinhole),
 ) -> Result<Scan, Refusal> {
     let stamp = stamp_of(&message.header.stamp)?;
-    let tags = TagCamera { focal_px: (camera.focal.x * camera.focal.y).sqrt(), ..*tags };
+    let all = TagCamera { focal_px: (camera.focal.x * camera.focal.y).sqrt(), ..*tags };
     let measurements = message.detections.iter().filter_map(|tag| {
         if !tag.corners.iter().all(|corner| corner.x.is_finite() && corner.y.is_finite()) {
             return Some(Measurement::new(u32::try_from(tag.id).ok(), [f64::NAN; 2]));
         }
-        let pose = tags.locate(camera, &tag.corners)?;
         let id = u32::try_from(tag.id).ok();
+        let tags = sizes.of(id, &all);
+        let pose = tags.locate(camera, &tag.corners)?;
         Some(extrinsics.level_measurement(id, &pose.translation.vector, Some(&tags.usable(&pose)?)))
     });
     Ok(Scan { stamp, kind: MeasurementKind::RelativePosition, measurements: measurements.collect() })
@@ -254,7 +256,7 @@ mod tests {
             },
         ];
         let message = AprilTagDetectionArray { header: header(Stamp::from_secs(2.0), "camera"), detections };
-        let seen = april_tags(&message, &extrinsics, (&TAGS, &camera())).unwrap();
+        let seen = april_tags(&message, &extrinsics, (&TAGS, &TagSizes::default(), &camera())).unwrap();
         assert_eq!(
             seen.measurements.iter().map(|o| o.id).collect::<Vec<_>>(),
             [Some(5), None, Some(8)],

@@ -26,6 +26,7 @@ mod outside;
 mod placed;
 mod read;
 mod refusal;
+mod tag_sizes;
 mod tags;
 mod write;
 
@@ -40,6 +41,7 @@ pub use read::{
     torque, yaw_of,
 };
 pub use refusal::{Origin, Refusal};
+pub use tag_sizes::TagSizes;
 pub use tags::{TagCamera, TagPattern, TagPatternError};
 pub use write::{
     cloud_message, features_message, header, imu_message, odometry_message, pose_message, pose_stamped,

@@ -18,7 +18,7 @@ mod settings;
 mod sources;
 mod tags;
 
-use crate::convert::{self, DetectionWords, Frame, Origin, Refusal, TagCamera};
+use crate::convert::{self, DetectionWords, Frame, Origin, Refusal, TagCamera, TagSizes};
 use crate::messages::{CameraInfo, TfMessage};
 use crate::transforms::StaticTransforms;
 use lienav_lie::Se2;
@@ -53,6 +53,7 @@ pub struct Intake {
     odometry: Vec<OdometrySource>,
     tags: Tags,
     words: DetectionWords,
+    sizes: TagSizes,
     /// The filter's number of the first part of tags.
     first_part: usize,
     tree: StaticTransforms,
@@ -94,8 +95,9 @@ impl Intake {
         Ok(Self {
             sensors,
             odometry,
-            tags: Tags::new(settings.tags.patterns()?),
+            tags: Tags::new(settings.tags.patterns()?, settings.tags.sizes()?),
             words: settings.detections.words()?,
+            sizes: settings.tags.sizes()?,
             first_part: added,
             tree: StaticTransforms::default(),
         })
@@ -193,7 +195,7 @@ impl Intake {
         // Only the sensor without a name has frames that parameters state.
         let expected = if sensor == 0 { expected } else { &[][..] };
         let place = Place { base, tree: &self.tree, expected, is_unstated: *is_unstated };
-        input.read(message, (&self.words, tags), *preferred, &place)
+        input.read(message, (&self.words, tags, &self.sizes), *preferred, &place)
     }
 
     /// Odometry of the source with this number, and the pose of the base in the frame of the odometry: of the first

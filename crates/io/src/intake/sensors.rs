@@ -3,8 +3,8 @@
 use super::message::FeaturesOf;
 use super::settings::{FeaturesMessage, Named, SensorSettings};
 use crate::convert::{
-    DetectionWords, Extrinsics, Frame, Origin, Pinhole, Refusal, TagCamera, april_tags, check_frame, detections,
-    features_from, pose_array,
+    DetectionWords, Extrinsics, Frame, Origin, Pinhole, Refusal, TagCamera, TagSizes, april_tags, check_frame,
+    detections, features_from, pose_array,
 };
 use crate::messages::CameraInfo;
 use crate::transforms::StaticTransforms;
@@ -147,7 +147,7 @@ impl SensorInput {
     pub fn read(
         &mut self,
         message: &FeaturesOf,
-        (words, tags): (&DetectionWords, &TagCamera),
+        (words, tags, sizes): (&DetectionWords, &TagCamera, &TagSizes),
         preferred: MeasurementKind,
         place: &Place<'_>,
     ) -> Result<Seen, Refusal> {
@@ -161,7 +161,7 @@ impl SensorInput {
             FeaturesOf::AprilTags(message) => {
                 let unknown = || Refusal::NoCameraInfo { topic: self.camera_topic().unwrap_or_default() };
                 let camera = self.camera.ok_or_else(unknown);
-                camera.and_then(|camera| april_tags(message, &extrinsics, (tags, &camera)))
+                camera.and_then(|camera| april_tags(message, &extrinsics, (tags, sizes, &camera)))
             }
         };
         if features.is_err() {
@@ -253,6 +253,7 @@ mod tests {
     use crate::messages::TransformStamped;
     use lienav_base::stamp::Stamp;
     use lienav_slam::Measurement;
+    use std::sync::LazyLock;
 
     const EXPECTED: [Frame<'static>; 1] = [Frame::parameter("sensor_frame", "feature_sensor")];
 
@@ -264,7 +265,8 @@ mod tests {
     }
 
     /// What a point cloud does not need.
-    fn other() -> (&'static DetectionWords, &'static TagCamera) {
+    fn other() -> (&'static DetectionWords, &'static TagCamera, &'static TagSizes) {
+        static SIZES: LazyLock<TagSizes> = LazyLock::new(TagSizes::default);
         static WORDS: DetectionWords = DetectionWords { classes: Vec::new(), identity: None, min_score: 0.0 };
         static TAGS: TagCamera = TagCamera {
             size_m: 0.16,
@@ -274,7 +276,7 @@ mod tests {
             max_range_m: 10.0,
             max_view_angle_rad: 1.3,
         };
-        (&WORDS, &TAGS)
+        (&WORDS, &TAGS, &SIZES)
     }
 
     fn tree(frame: &str, x: f64) -> StaticTransforms {

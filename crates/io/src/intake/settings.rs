@@ -1,6 +1,6 @@
 //! The parameters of the inputs: odometry, tags, and sensors that the user names.
 
-use crate::convert::{DetectionWords, TagCamera, TagPattern};
+use crate::convert::{DetectionWords, TagCamera, TagPattern, TagSizes};
 use lienav_base::settings::{Described, Spec};
 use lienav_base::{settings, words};
 use lienav_slam::MeasurementKind;
@@ -109,6 +109,10 @@ settings! {
         frame_patterns: Vec<String> = Vec::new(), names;
         /// Edge of a tag, m.
         size_m: f64 = 0.16, within 1e-3..=10.0, unit "m", runtime;
+        /// Edges of tags that are not size_m, as ID:METRES or FIRST-LAST:METRES, such as 7:0.10.
+        ///
+        /// See [`crate::convert::TagSizes`].
+        sizes: Vec<String> = Vec::new(), names;
         /// Focal length of the camera, pixels.
         focal_px: f64 = 600.0, within 1.0..=1e6, unit "pixel", runtime;
         /// Standard deviation of each coordinate of a corner of a tag in the image, pixels.
@@ -127,6 +131,14 @@ impl TagSettings {
     pub fn camera(&self) -> TagCamera {
         let Self { size_m, focal_px, pixel_std, scale_std, max_range_m, max_view_angle_rad, .. } = *self;
         TagCamera { size_m, focal_px, pixel_std, scale_std, max_range_m, max_view_angle_rad }
+    }
+
+    /// The edges of tags that have their own.
+    ///
+    /// # Errors
+    /// The sentence to show: an entry that is none.
+    pub fn sizes(&self) -> Result<TagSizes, String> {
+        TagSizes::parse(self.sizes.iter().map(String::as_str).filter(|text| !text.is_empty()))
     }
 
     /// The patterns of the frames of tags.

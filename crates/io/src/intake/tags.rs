@@ -1,7 +1,7 @@
 //! Tags on `/tf`: which transforms are of tags, and which of them belong together.
 
 use super::settings::TagSettings;
-use crate::convert::{Refusal, TagPattern, stamp_of};
+use crate::convert::{Refusal, TagPattern, TagSizes, stamp_of};
 use crate::messages::{TfMessage, TransformStamped};
 use crate::transforms::StaticTransforms;
 use lienav_base::stamp::Stamp;
@@ -32,6 +32,7 @@ pub struct TagScan {
 #[derive(Clone, Debug, Default)]
 pub struct Tags {
     patterns: Vec<TagPattern>,
+    sizes: TagSizes,
     recent: VecDeque<Recent>,
     unmatched: Unmatched,
 }
@@ -65,9 +66,9 @@ struct Recent {
 }
 
 impl Tags {
-    /// With these patterns.
-    pub fn new(patterns: Vec<TagPattern>) -> Self {
-        Self { patterns, ..Self::default() }
+    /// With these patterns, and these sizes where a tag is not as large as the others.
+    pub fn new(patterns: Vec<TagPattern>, sizes: TagSizes) -> Self {
+        Self { patterns, sizes, ..Self::default() }
     }
 
     /// Whether there can be any.
@@ -117,7 +118,7 @@ impl Tags {
                     frame: camera.to_owned(),
                     otherwise: "leave these frames out of tags.frame_patterns",
                 })?;
-                Ok((stamp, model.measurement(id, transform, &pose)?))
+                Ok((stamp, self.sizes.of(Some(id), &model).measurement(id, transform, &pose)?))
             };
             match read() {
                 Err(refusal) => refusals.push(refusal),
@@ -206,7 +207,7 @@ mod tests {
 
     #[test]
     fn a_pattern_that_fits_nothing_is_said_once_with_a_frame_that_was_seen() {
-        let mut tags = Tags::new(vec!["tag36h11:{id}".parse().unwrap()]);
+        let mut tags = Tags::new(vec!["tag36h11:{id}".parse().unwrap()], TagSizes::default());
         let (tree, settings) = (StaticTransforms::default(), TagSettings::default());
         let after = |frames: &[&str], tags: &mut Tags| {
             let transforms = frames.iter().map(|frame| tag(5, "left", frame, 2.0)).collect();
@@ -217,7 +218,7 @@ mod tests {
         let said = after(&["wheel", "tag16h5:7", "arm"], &mut tags).unwrap();
         assert!(said.contains("('tag36h11:{id}')") && said.contains("there is 'tag16h5:7'"), "{said}");
         assert_eq!(after(&["tag16h5:7"], &mut tags), None, "once");
-        let mut fine = Tags::new(vec!["tag36h11:{id}".parse().unwrap()]);
+        let mut fine = Tags::new(vec!["tag36h11:{id}".parse().unwrap()], TagSizes::default());
         after(&["tag36h11:7"], &mut fine);
         assert_eq!(after(&["tag16h5:7"], &mut fine), None);
     }
@@ -225,7 +226,7 @@ mod tests {
     #[test]
     fn tags_of_one_camera_and_stamp_are_one_scan_and_none_counts_twice() {
         let patterns = ["tag36h11:{id}", "marker_{id+1000}"].map(|text| text.parse().unwrap());
-        let mut tags = Tags::new(patterns.to_vec());
+        let mut tags = Tags::new(patterns.to_vec(), TagSizes::default());
         let mut tree = StaticTransforms::default();
         for camera in ["left", "right"] {
             tree.insert(&tag(0, "base_link", camera, 0.1)).unwrap();

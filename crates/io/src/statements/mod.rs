@@ -3,13 +3,15 @@
 //! Each check takes messages one by one and gives [`Finding`]s at any time: [`OdometryCheck`] compares the pose of
 //! odometry with its twist, and looks at the variances it states; [`FixCheck`] looks at those of fixes; [`ClockCheck`]
 //! compares the clocks that stamp topics; [`InertialCheck`] compares force with gravity, and rates with how gravity
-//! turns. A bag reader asks at the end, a node with each report. Nothing here changes what a filter is fed with.
+//! turns; [`biases`] compares the biases that a filter finds with those that its settings expect. A bag reader asks at the end, a node with each report. Nothing here changes what a filter is fed with.
 
+mod biases;
 mod clocks;
 mod fixes;
 mod inertial;
 mod odometry;
 
+pub use biases::biases;
 pub use clocks::ClockCheck;
 pub use fixes::FixCheck;
 pub use inertial::InertialCheck;
