@@ -111,7 +111,7 @@ fn slam_holds_every_parameter_of_the_node_at_its_default() {
 }
 
 #[cfg(feature = "ros")]
-const LISTS: [&str; 4] = ["sensors", "odometry.fallbacks", "tags.frame_patterns", "detections.classes"];
+const LISTS: [&str; 5] = ["sensors", "odometry.fallbacks", "tags.frame_patterns", "tags.sizes", "detections.classes"];
 
 /// Who gives these says that `/tf_static` is not to be asked: they stand in comments.
 const PLACE: [&str; 3] = ["sensor.x_m", "sensor.y_m", "sensor.yaw_rad"];
