@@ -132,7 +132,8 @@ fn images(data: &[u8]) {
     }
     if let Ok(message) = cdr::decode::<AprilTagDetectionArray>(data) {
         let camera = Pinhole { focal: [600.0, 610.0].into(), centre: [320.0, 240.0].into() };
-        if let Ok(seen) = convert::april_tags(&message, &extrinsics, (&CAMERA, &camera)) {
+        if let Ok(seen) = convert::april_tags(&message, &extrinsics, (&CAMERA, &convert::TagSizes::default(), &camera))
+        {
             for seen in seen.measurements {
                 let c = seen.covariance.unwrap().fixed::<2>();
                 assert!(seen.value.iter().all(|x| x.is_finite()) && c.m11 > 0.0 && c.determinant() > 0.0, "{c}");
