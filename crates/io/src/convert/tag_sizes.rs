@@ -11,7 +11,7 @@ impl TagSizes {
     /// Reads entries such as `7:0.10` (tag 7 has an edge of 10 cm) and `100-199:0.05`.
     ///
     /// # Errors
-    /// The sentence to show: an entry that is none, or a second one of the same tag.
+    /// The sentence to show: an entry in another form, or two sizes of one tag.
     pub fn parse<'a>(entries: impl IntoIterator<Item = &'a str>) -> Result<Self, String> {
         let mut sizes = BTreeMap::new();
         for entry in entries {

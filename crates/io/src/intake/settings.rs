@@ -136,7 +136,7 @@ impl TagSettings {
     /// The edges of tags that have their own.
     ///
     /// # Errors
-    /// The sentence to show: an entry that is none.
+    /// The sentence to show: an entry in another form.
     pub fn sizes(&self) -> Result<TagSizes, String> {
         TagSizes::parse(self.sizes.iter().map(String::as_str).filter(|text| !text.is_empty()))
     }

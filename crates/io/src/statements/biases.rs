@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bias_that_nobody_expects_is_named_with_both_numbers() {
+    fn a_bias_beyond_what_is_stated_is_named_with_both_numbers() {
         assert_eq!(found(Vector3::new(0.1, 0.0, 9.81)), [""; 0]);
         let said = found(Vector3::new(0.0, 0.0, 7.0));
         assert!(said.len() == 1 && said[0].contains("bias of -0.") && said[0].contains("m/s² along z"), "{said:?}");
