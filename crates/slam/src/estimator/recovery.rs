@@ -131,7 +131,8 @@ impl Estimator {
     pub fn weigh_place(&self, raw_measurements: &[Measurement], suspicion: &mut Option<Suspicion>) {
         let is_joint = self.model.is_joint();
         let nameless = raw_measurements.iter().filter(|raw| raw.id.is_none()).count();
-        if !is_joint || self.model.map.local_features > 0 || nameless == 0 {
+        let is_silent = nameless == 0 && suspicion.is_none();
+        if !is_joint || self.model.map.local_features > 0 || is_silent {
             return;
         }
         let since = suspicion.map_or(self.memory.scan, |suspicion| suspicion.since);
@@ -142,8 +143,11 @@ impl Estimator {
             Subject::Landmark(id) => of.role == Role::Again && is_old(id),
             Subject::Pose => false,
         };
-        if 2 * self.measurements().iter().filter(is_known).count() >= nameless {
+        let known = self.measurements().iter().filter(is_known).count();
+        if known > 0 && 2 * known >= nameless {
             *suspicion = None;
+        }
+        if nameless == 0 || 2 * known >= nameless {
             return;
         }
         let (rates, gate) = (&self.memory.rates, self.model.gate.associated(2)[0]);

@@ -18,6 +18,7 @@ impl Slam {
         let covariance = checked?;
         self.stop_search();
         self.stay();
+        self.recovery.uncertain_place = None;
         self.estimator.set_pose(pose, &covariance);
         Ok(())
     }

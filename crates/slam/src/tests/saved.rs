@@ -98,6 +98,29 @@ fn through_text(saved: &SavedState) -> SavedState {
     serde_json::from_str(&serde_json::to_string(saved).unwrap()).unwrap()
 }
 
+/// A state that doubts where the robot is, its landmarks reaching so far, m.
+fn doubtful(reach_m: f64) -> Slam {
+    let mut slam = new(vague("default"));
+    give(&mut slam, &inputs()[..40]);
+    let mut saved = serde_json::to_value(slam.save()).unwrap();
+    saved["uncertain_place"] = serde_json::json!({"since": 3, "log_odds": -20.0, "missed": 5, "reach_m": reach_m});
+    slam.restore(serde_json::from_value(saved).unwrap()).unwrap();
+    slam
+}
+
+#[test]
+fn a_doubtful_place_is_stated_as_wide_until_a_pose_is_given_or_landmarks_are_named() {
+    let variance = |slam: &Slam| slam.predicted().unwrap().covariance[(0, 0)];
+    let mut slam = doubtful(30.0);
+    assert!((variance(&slam) / 900.0 - 1.0).abs() < 0.01, "{}", variance(&slam));
+    slam.set_pose(Se2::identity(), &(nalgebra::Matrix3::identity() * 1e-4)).unwrap();
+    assert!(variance(&slam) < 0.01, "{}", variance(&slam));
+    let mut slam = doubtful(30.0);
+    give(&mut slam, &inputs()[40..]);
+    assert!(variance(&slam) < 1.0, "{}", variance(&slam));
+    assert!(variance(&doubtful(-1.0)) < 1.0, "a damaged file states no doubt");
+}
+
 #[test]
 fn every_filter_goes_on_bit_for_bit_wherever_it_was_interrupted() {
     let inputs = inputs();
