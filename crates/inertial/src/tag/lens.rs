@@ -74,7 +74,7 @@ impl Distortion {
         (value, slope)
     }
 
-    /// The coordinates whose distorted ones these are; `None` where there are none.
+    /// The undistorted coordinates of these; `None` beyond the fold of a lens, and where the iteration diverges.
     pub fn straighten(&self, bent: &Vector2<f64>) -> Option<Vector2<f64>> {
         const ITERATIONS: usize = 20;
         const CLOSE: f64 = 1e-10;

@@ -14,9 +14,9 @@ const MOST_EVIDENCE: f64 = 50.0;
 /// Poses that are turned by more against each other are two, rad.
 const APART: f64 = 0.1;
 
-/// The pose of the body by tags whose places are known alone; `None` where there are none, or their poses are not
-/// clear. `prior` is what else is known of a pose, as χ². With the standard deviation of the position, m, that corners
-/// alone leave, the greatest of the three axes.
+/// The pose of the body by known tags alone, and the standard deviation of its position by the corners alone, the
+/// greatest of the three axes, m. `None` without known tags, or if their poses are ambiguous. `prior` gives the χ² of a
+/// pose by what else is known.
 pub fn locate(
     known: &BTreeMap<u64, KnownTag>,
     sights: &[Sight],
