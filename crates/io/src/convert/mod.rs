@@ -36,6 +36,7 @@ pub use extrinsics::{Extrinsics, MAX_TILT_RAD};
 pub use frame::{Expected, Frame, Frames, check_frame, check_frame_name};
 pub use outside::{MAX_YAW_VARIANCE, absolute_pose, absolute_pose_message, nav_sat_fix};
 pub use placed::{features_from, isometry_of, placed_odometry, pose_array, twist};
+pub(crate) use read::{ABSURDLY_SMALL, MOVING};
 pub use read::{
     features, imu, imu_sample, initial_pose, landmarks, magnetic_field, odometry, planar_block, pose_of, stamp_of,
     torque, yaw_of,

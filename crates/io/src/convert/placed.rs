@@ -94,7 +94,7 @@ pub fn twist(message: &messages::TwistWithCovarianceStamped, pose: &Isometry3<f6
 fn placed_twist(stamp: Stamp, twist: &Twist, covariance: &Covariance6, pose: &Isometry3<f64>) -> Odometry {
     let Twist { linear: v, angular: w } = twist;
     if *pose == Isometry3::identity() {
-        let (velocity, covariance) = ([v.x, v.y].into(), stated_covariance(covariance));
+        let (velocity, covariance) = ([v.x, v.y].into(), stated_covariance(covariance, twist));
         return Odometry { stamp, velocity, yaw_rate: w.z, covariance };
     }
     let to_base = planar_adjoint(pose);
@@ -104,7 +104,7 @@ fn placed_twist(stamp: Stamp, twist: &Twist, covariance: &Covariance6, pose: &Is
     };
     let x = Vector6::new(v.x, v.y, v.z, w.x, w.y, w.z);
     let planar: Vector3<f64> = Vector3::from_fn(|row, _| times(row, &x));
-    let moved = stated_covariance(covariance).map(|_| {
+    let moved = stated_covariance(covariance, twist).map(|_| {
         let all = Matrix6::from_row_slice(&covariance.0);
         let half = Matrix3x6::from_fn(|row, column| times(row, &all.column(column).into_owned()));
         nalgebra::Matrix3::from_fn(|i, j| times(j, &half.row(i).transpose()))

@@ -4,7 +4,7 @@ use super::PLANAR;
 use super::frame::{Frame, check_frame};
 use super::refusal::Refusal;
 use crate::cloud::{decode_features, decode_landmarks};
-use crate::messages::{self, Covariance6, Header, PointCloud2, Pose, PoseWithCovarianceStamped, Quaternion, Time};
+use crate::messages::{self, Covariance6, Header, PointCloud2, Pose, PoseWithCovarianceStamped, Quaternion, Time, Twist};
 use lienav_attitude::{ImuSample, MagneticField, Torque};
 use lienav_base::stamp::Stamp;
 use lienav_lie::{Se2, wrap_angle};
@@ -45,16 +45,25 @@ pub fn odometry(
         stamp,
         velocity: Vector2::new(twist.linear.x, twist.linear.y),
         yaw_rate: twist.angular.z,
-        covariance: stated_covariance(&message.twist.covariance),
+        covariance: stated_covariance(&message.twist.covariance, twist),
     };
     Ok((input, usable_pose(&message.pose.pose)))
 }
 
-/// The covariance of (v_x, v_y, ω); `None` where the message states none in the plane: −1 first, or a variance of 0
-/// forward or of the turning, which no wheel has. A leftward variance of 0 beside others is a drive that cannot slide.
-pub(super) fn stated_covariance(covariance: &Covariance6) -> Option<Matrix3<f64>> {
+/// Slower motion is rest, m/s and rad/s: drivers state smaller variances while the robot stands, rightly.
+pub(crate) const MOVING: [f64; 2] = [0.1, 0.1];
+
+/// No wheel in motion is so exact, (m/s)² and (rad/s)²: a tenth of a millimetre a second.
+pub(crate) const ABSURDLY_SMALL: f64 = 1e-8;
+
+/// The covariance of (v_x, v_y, ω); `None` where the message states none in the plane: −1 first, a variance of 0
+/// forward or of the turning, which no wheel has, or of a robot in motion one of [`ABSURDLY_SMALL`]: drivers fill in
+/// 1e-9 for "nothing". A leftward variance of 0 beside others is a drive that cannot slide.
+pub(super) fn stated_covariance(covariance: &Covariance6, twist: &Twist) -> Option<Matrix3<f64>> {
     let block = planar_block(covariance);
-    (covariance.0[0] != -1.0 && block.m11 != 0.0 && block.m33 != 0.0).then_some(block)
+    let is_moving = twist.linear.x.hypot(twist.linear.y) >= MOVING[0] || twist.angular.z.abs() >= MOVING[1];
+    let is_placeholder = |variance: f64| variance == 0.0 || (is_moving && (0.0..=ABSURDLY_SMALL).contains(&variance));
+    (covariance.0[0] != -1.0 && !is_placeholder(block.m11) && !is_placeholder(block.m33)).then_some(block)
 }
 
 /// The block of (x, y, z) of a 6×6 covariance; `None` where it states nothing.

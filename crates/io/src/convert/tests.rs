@@ -107,6 +107,27 @@ fn a_variance_of_zero_in_the_plane_is_not_stated() {
 }
 
 #[test]
+fn a_placeholder_of_a_moving_robot_is_not_stated() {
+    let stated = |variance: [f64; 3], speed: f64| {
+        let mut message = odometry_at(1.0);
+        message.twist.twist.linear.x = speed;
+        message.twist.twist.angular.z = 0.0;
+        [0, 7, 35].into_iter().zip(variance).for_each(|(k, v)| message.twist.covariance.0[k] = v);
+        let here = odometry(&message, &ODOM, &BASE).unwrap().0.covariance;
+        let mounted = nalgebra::Isometry3::translation(0.1, 0.0, 0.0);
+        let placed = placed_odometry(&message, &ODOM, &mounted).map(|(input, _)| input.covariance);
+        assert_eq!(placed.ok().map(|c| c.is_some()), Some(here.is_some()), "{variance:?} {speed}");
+        here
+    };
+    // As the drivers of Create and Kobuki bases write it.
+    assert_eq!(stated([1e-9; 3], 0.5), None);
+    assert_eq!(stated([1e-4, 1e-4, 1e-9], 0.5), None, "the turning alone");
+    assert!(stated([1e-9; 3], 0.0).is_some(), "a robot that stands knows its speed");
+    assert!(stated([1e-6; 3], 0.5).is_some());
+    assert!(stated([-1e-3, 1e-4, 1e-4], 0.5).is_some(), "what is invalid is refused later, by its reason");
+}
+
+#[test]
 fn a_quaternion_that_is_near_to_one_of_length_1_is_normalized_as_by_tf2() {
     let yaw = 1.2_f64;
     for length in [0.9951, 1.0016, 1.0041, 1.0049] {

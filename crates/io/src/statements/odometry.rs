@@ -1,7 +1,7 @@
 //! Pose and twist of odometry, and the variances it states.
 
 use super::Finding;
-use crate::convert::{planar_block, pose_of, stamp_of};
+use crate::convert::{ABSURDLY_SMALL, MOVING, planar_block, pose_of, stamp_of};
 use crate::messages::Odometry;
 use lienav_base::stamp::Stamp;
 use lienav_lie::{Se2, wrap_angle};
@@ -11,8 +11,6 @@ use nalgebra::{Matrix3, Rotation2, Vector2};
 const SEGMENT_S: f64 = 0.5;
 /// A gap between messages that is longer ends a segment without a comparison, s.
 const GAP_S: f64 = 1.5;
-/// Slower motion is rest, m/s and rad/s.
-const MOVING: [f64; 2] = [0.1, 0.1];
 /// Pose and twist disagree beyond this (m/s, rad/s)
 const ABSOLUTE: f64 = 0.05;
 /// and this part of the greater one: filters of odometry lag, wheels of two axles differ.
@@ -25,8 +23,6 @@ const LEAST_SEGMENTS: f64 = 10.0;
 const MOST_SEGMENTS: f64 = 400.0;
 /// A variance of the pose's x that is as large says that the pose is not known, m².
 const UNKNOWN_POSE: f64 = 1e6;
-/// No wheel is so exact, (m/s)² and (rad/s)²: a tenth of a millimetre a second.
-const ABSURDLY_SMALL: f64 = 1e-8;
 /// What states so much says that it knows nothing.
 const ABSURDLY_LARGE: f64 = 1e6;
 
@@ -296,7 +292,8 @@ impl Variances {
         if small > 0 && 2 * small >= stated {
             let sentence = format!(
                 "{topic} states a standard deviation of {:.1e} (variance {:.1e}, m/s or rad/s) at speeds of up to \
-                 {:.2} m/s: no wheel is that exact, and the covariance of the pose will be too small; {remedy}",
+                 {:.2} m/s: no wheel is that exact, so it is read as not stated while the robot moves, and \
+                 motion.velocity_x_std, velocity_y_std and yaw_rate_std hold instead; {remedy}",
                 self.least.sqrt(),
                 self.least,
                 self.speed
