@@ -118,8 +118,8 @@ ARGUMENTS = [
     DeclareLaunchArgument(
         'tags',
         default_value='',
-        description='Pattern of the frames of tags on /tf, such as tag36h11:{id} of apriltag_ros or '
-        'marker_{id} of aruco_opencv; empty: as params_file says.',
+        description='Patterns of the frames of tags on /tf, such as tag36h11:{id} of apriltag_ros, '
+        'marker_{id} of aruco_opencv or dock=500, apart by spaces; empty: as params_file says.',
     ),
     DeclareLaunchArgument(
         'tag_size_m',
@@ -285,11 +285,12 @@ def inputs(context):
     ):
         if given(context, name):
             found[parameter] = typed(name, str)
-    pattern = given(context, 'tags')
-    if pattern:
-        if '{id' not in pattern:
-            raise RuntimeError(f"tags: '{pattern}' has no {{id}}, as tag36h11:{{id}} has")
-        found['tags.frame_patterns'] = [pattern]
+    patterns = given(context, 'tags').split()
+    for pattern in patterns:
+        if '{id' not in pattern and '=' not in pattern:
+            raise RuntimeError(f"tags: '{pattern}' has no {{id}}, as tag36h11:{{id}} has, and no number, as dock=500")
+    if patterns:
+        found['tags.frame_patterns'] = patterns
     if given(context, 'tag_size_m'):
         found['tags.size_m'] = typed('tag_size_m', float)
     return found

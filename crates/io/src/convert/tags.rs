@@ -12,7 +12,8 @@ use nalgebra::{Isometry3, Matrix3, Matrix6, Rotation3, SMatrix, Vector3};
 /// A pattern of the names of tags, that says which part of a name is the identity.
 ///
 /// `{id}` stands for a number, `{id+1000}` for a number to which 1000 is added, so that two families do not share
-/// identities, and `*` for any text; everything else stands for itself.
+/// identities, and `*` for any text; everything else stands for itself. A name without a number is given one:
+/// `dock=500` is the frame `dock`, of a tag or of a bundle of them, with the identity 500.
 ///
 /// ```
 /// use lienav_io::convert::TagPattern;
@@ -21,18 +22,26 @@ use nalgebra::{Isometry3, Matrix3, Matrix6, Rotation3, SMatrix, Vector3};
 /// assert_eq!(pattern.identity("robot_1/tag36h11:5"), Some(5));
 /// assert_eq!(pattern.identity("robot_1/tag36h11:x"), None);
 /// assert_eq!("marker_{id+1000}".parse::<TagPattern>()?.identity("marker_7"), Some(1007));
+/// assert_eq!("*/dock=500".parse::<TagPattern>()?.identity("robot_1/dock"), Some(500));
 /// # Ok::<(), lienav_io::convert::TagPatternError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TagPattern {
-    before: Vec<String>,
-    after: Vec<String>,
-    offset: u32,
+pub struct TagPattern(Kind);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Kind {
+    /// A number between two texts, to which the offset is added.
+    Number { before: Vec<String>, after: Vec<String>, offset: u32 },
+    /// A name that has this identity.
+    Name { name: Vec<String>, id: u32 },
 }
 
 /// A pattern that names no identity.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("'{0}' is no pattern of tags: it needs one {{id}}, or {{id+N}} with a whole number N, as in tag36h11:{{id}}")]
+#[error(
+    "'{0}' is no pattern of tags: it needs one {{id}}, or {{id+N}} with a whole number N, as in tag36h11:{{id}}, or ends in \
+     =N, as dock=500"
+)]
 pub struct TagPatternError(String);
 
 impl std::str::FromStr for TagPattern {
@@ -40,6 +49,12 @@ impl std::str::FromStr for TagPattern {
 
     fn from_str(text: &str) -> Result<Self, TagPatternError> {
         let wrong = || TagPatternError(text.to_owned());
+        let parts = |text: &str| text.split('*').map(str::to_owned).collect();
+        let text = text.strip_prefix('/').unwrap_or(text);
+        if let Some((name, id)) = text.rsplit_once('=').filter(|_| !text.contains(['{', '}'])) {
+            let id = id.parse().ok().filter(|id| *id != u32::MAX && !name.is_empty()).ok_or_else(wrong)?;
+            return Ok(Self(Kind::Name { name: parts(name), id }));
+        }
         let (before, rest) = text.split_once('{').ok_or_else(wrong)?;
         let (identity, after) = rest.split_once('}').ok_or_else(wrong)?;
         let offset = identity.strip_prefix("id").ok_or_else(wrong)?;
@@ -51,9 +66,7 @@ impl std::str::FromStr for TagPattern {
         if after.contains(['{', '}']) || before.contains('}') {
             return Err(wrong());
         }
-        let parts = |text: &str| text.split('*').map(str::to_owned).collect();
-        let before = before.strip_prefix('/').unwrap_or(before);
-        Ok(Self { before: parts(before), after: parts(after), offset })
+        Ok(Self(Kind::Number { before: parts(before), after: parts(after), offset }))
     }
 }
 
@@ -61,6 +74,10 @@ impl TagPattern {
     /// The identity in a name; `None` if it is not of this pattern. Of several numbers that fit, the first counts.
     pub fn identity(&self, name: &str) -> Option<u32> {
         let name = name.strip_prefix('/').unwrap_or(name);
+        let (wanted_before, wanted_after, offset) = match &self.0 {
+            Kind::Name { name: wanted, id } => return fits(wanted, name).then_some(*id),
+            Kind::Number { before, after, offset } => (before, after, *offset),
+        };
         let is_digit = |at: usize| name.as_bytes().get(at).is_some_and(u8::is_ascii_digit);
         let mut at = 0;
         while at < name.len() {
@@ -71,8 +88,8 @@ impl TagPattern {
             let end = (at..name.len()).find(|&k| !is_digit(k)).unwrap_or(name.len());
             // Digits are characters of one byte: both are boundaries.
             let (before, number, after) = (&name[..at], &name[at..end], &name[end..]);
-            if fits(&self.before, before) && fits(&self.after, after) {
-                return number.parse::<u32>().ok()?.checked_add(self.offset).filter(|id| *id != u32::MAX);
+            if fits(wanted_before, before) && fits(wanted_after, after) {
+                return number.parse::<u32>().ok()?.checked_add(offset).filter(|id| *id != u32::MAX);
             }
             at = end;
         }

@@ -51,10 +51,15 @@ fn a_name_has_the_identity_that_its_pattern_says() {
         ("*{id}*", "a1b2", Some(1)),
         ("tag:{id}", "tag:ü5", None),
         ("tag:ü{id}é", "tag:ü5é", Some(5)),
+        ("dock=500", "dock", Some(500)),
+        ("/dock=500", "/dock", Some(500)),
+        ("dock=500", "dock_2", None),
+        ("*/dock=500", "robot1/dock", Some(500)),
+        ("a=b=4294967294", "a=b", Some(u32::MAX - 1)),
     ] {
         assert_eq!(id(pattern, name), expected, "{pattern} {name}");
     }
-    for bad in ["", "tag", "tag{id", "tag{number}", "{id}{id}", "{id+}", "{id+x}", "{id-1}", "a}{id}", "{id}}"] {
+    for bad in ["", "tag", "tag{id", "tag{number}", "{id}{id}", "{id+}", "{id+x}", "{id-1}", "a}{id}", "{id}}", "dock=", "dock=x", "=5", "a=4294967295"] {
         let error = bad.parse::<TagPattern>().unwrap_err().to_string();
         assert!(error.contains("{id}"), "{error}");
     }

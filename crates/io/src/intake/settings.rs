@@ -103,7 +103,7 @@ settings! {
 settings! {
     /// Tags that a detector publishes on `/tf`.
     pub struct TagSettings {
-        /// Patterns of the frames of tags on /tf, such as tag36h11:{id} and marker_{id+1000}; none: no tags.
+        /// Patterns of the frames of tags on /tf, such as tag36h11:{id}, marker_{id+1000} and dock=500; none: no tags.
         ///
         /// See [`crate::convert::TagPattern`].
         frame_patterns: Vec<String> = Vec::new(), names;
