@@ -1,6 +1,7 @@
 //! A robot that rocks, drives and sees AprilTags: how far off its pose is, and whether the filter knows.
 //!
 //!     cargo run --release -p lienav-io --example rocking_tags [-- SEEDS [tilt_std_rad [learning]]]
+//!     cargo run --release -p lienav-io --example rocking_tags -- SEEDS mistakes
 //!
 //! The robot drives an ellipse of 5 m by 3 m for 90 s at about 0.5 m/s in a room of 10 m by 8 m. It leans about the
 //! origin of its base, on the floor, by R_z(ψ) R_y(θ) R_x(φ). A camera 0.6 m above the floor sees tags of 0.16 m on the
@@ -8,12 +9,15 @@
 //! through the conversion that the nodes use, `april_tags`. Printed are the root mean square of the error of the
 //! position, its 95th percentile, and the mean NEES of the pose (3 is right), the first 10 s left out, of as many seeds
 //! as stated. A `tilt_std_rad` of 0 says that the robot is always level; `learning` sets `learning.enabled`.
+//!
+//! `mistakes`: images that are stamped 50 ms late, and a camera that is turned by 2° on a robot that never leans, taken
+//! as stated, with the parameter set right, and with calibration; what calibration found is printed beside.
 
 use lienav_base::stamp::Stamp;
 use lienav_io::convert::{Extrinsics, Pinhole, TagCamera, TagSizes, april_tags, header};
 use lienav_io::messages::{AprilTagDetection, AprilTagDetectionArray, ImagePoint};
 use lienav_lie::{Se2, wrap_angle};
-use lienav_slam::{Config, Imu, LandmarkMap, MapLandmark, MapMode, Odometry, Slam, Tilt};
+use lienav_slam::{Config, Imu, LandmarkMap, MapLandmark, MapMode, Odometry, Prior, Slam, Tilt};
 use nalgebra::{Isometry3, Matrix2, Matrix3, Point3, Translation3, UnitQuaternion, Vector2, Vector3};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -150,10 +154,10 @@ fn pinhole() -> Pinhole {
     Pinhole { focal: Vector2::new(600.0, 600.0), centre: Vector2::new(320.0, 240.0) }
 }
 
-/// The tags in the image of a robot at `base`.
-fn image(base: &Isometry3<f64>, place: Place, tags: &[Isometry3<f64>], random: &mut Random) -> Vec<AprilTagDetection> {
+/// The tags in the image of a camera at `in_room`.
+fn image(in_room: &Isometry3<f64>, tags: &[Isometry3<f64>], random: &mut Random) -> Vec<AprilTagDetection> {
     let camera = pinhole();
-    let to_camera = (base * place.camera()).inverse();
+    let to_camera = in_room.inverse();
     let half = 0.5 * TAGS.size_m;
     let mut seen = Vec::new();
     for (id, tag) in tags.iter().enumerate() {
@@ -181,10 +185,56 @@ struct Trial {
     has_imu: bool,
     tilt_std_rad: Option<f64>,
     learning: bool,
+    mistake: Mistake,
+    remedy: Remedy,
 }
 
-/// Errors of the position, m, and NEES of the pose, of each step.
-fn run(trial: Trial, seed: u64) -> Vec<(f64, f64)> {
+/// What is not as the filter is told.
+#[derive(Clone, Copy, PartialEq)]
+enum Mistake {
+    None,
+    /// Images are stamped so much too late, s.
+    Late(f64),
+    /// The camera is turned to the left by so much, rad.
+    Turned(f64),
+}
+
+/// What the user does about it.
+#[derive(Clone, Copy, PartialEq)]
+enum Remedy {
+    None,
+    /// The parameter is set.
+    Stated,
+    /// The parameter is estimated.
+    Calibrated,
+}
+
+impl Trial {
+    fn configure(&self, config: &mut Config) {
+        let found = Prior { value: 0.0, sigma: 0.1, walk: 0.0 };
+        match (self.mistake, self.remedy) {
+            (Mistake::Late(by), Remedy::Stated) => config.sensor.delay_s = by,
+            (Mistake::Late(_), Remedy::Calibrated) => config.calibration.motion_delay = found,
+            (Mistake::Turned(_), Remedy::Calibrated) => config.calibration.sensor_yaw = found,
+            _ => {}
+        }
+    }
+
+    /// Where the camera is, and where it is said to be.
+    fn cameras(&self) -> (Isometry3<f64>, Isometry3<f64>) {
+        let stated = self.place.camera();
+        let Mistake::Turned(by) = self.mistake else { return (stated, stated) };
+        // On its place, about the vertical.
+        let turned = Isometry3::from_parts(
+            stated.translation,
+            UnitQuaternion::from_euler_angles(0.0, 0.0, by) * stated.rotation,
+        );
+        (turned, if self.remedy == Remedy::Stated { turned } else { stated })
+    }
+}
+
+/// Errors of the position, m, and NEES of the pose, of each step; what was calibrated, with its standard deviation.
+fn run(trial: Trial, seed: u64) -> (Vec<(f64, f64)>, Option<(f64, f64)>) {
     let mut random = Random(ChaCha8Rng::seed_from_u64(seed));
     let mut config = Config::default();
     config.motion.use_tilt = trial.has_imu;
@@ -197,9 +247,12 @@ fn run(trial: Trial, seed: u64) -> Vec<(f64, f64)> {
     config.map.mode = if trial.known_map { MapMode::Localization } else { MapMode::Mapping };
     let (start, _) = truth(0.0);
     (config.initial.x_m, config.initial.y_m, config.initial.yaw_rad) = (start.p.x, start.p.y, start.theta);
+    trial.configure(&mut config);
     let tags = trial.place.tags();
+    let (camera, stated_camera) = trial.cameras();
+    let late_s = if let Mistake::Late(by) = trial.mistake { by } else { 0.0 };
     let mut slam = Slam::new(config).expect("a configuration");
-    let extrinsics = Extrinsics::of(&trial.place.camera());
+    let extrinsics = Extrinsics::of(&stated_camera);
     slam.place_sensor(lienav_slam::MeasurementKind::RelativePosition, extrinsics.mount).expect("a sensor");
     if trial.known_map {
         let std_m = 0.003;
@@ -232,10 +285,10 @@ fn run(trial: Trial, seed: u64) -> Vec<(f64, f64)> {
         }
         slam.odometry(&odometry).expect("odometry");
         if k % 5 == 0 && k > 0 {
-            let (pose, _) = truth(t);
+            let (pose, _) = truth(t - late_s);
             let leaning = UnitQuaternion::from_euler_angles(tilt.roll, tilt.pitch, pose.theta);
             let base = Isometry3::from_parts(Translation3::new(pose.p.x, pose.p.y, 0.0), leaning);
-            let detections = image(&base, trial.place, &tags, &mut random);
+            let detections = image(&(base * camera), &tags, &mut random);
             let message = AprilTagDetectionArray { header: header(stamp, "camera"), detections };
             let features =
                 april_tags(&message, &extrinsics, (&TAGS, &TagSizes::default(), &pinhole())).expect("a stamp");
@@ -251,13 +304,51 @@ fn run(trial: Trial, seed: u64) -> Vec<(f64, f64)> {
             }
         }
     }
-    found
+    let calibrated = slam.calibration().next().map(|one| (one.value, one.std));
+    (found, calibrated)
+}
+
+/// Root mean square and 95th percentile of the errors, mm, and the mean NEES.
+fn summary(mut all: Vec<(f64, f64)>) -> String {
+    let n = all.len().max(1) as f64;
+    let rms = (all.iter().map(|(e, _)| e * e).sum::<f64>() / n).sqrt();
+    let nees = all.iter().map(|(_, nees)| nees).sum::<f64>() / n;
+    all.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let most = all.get((0.95 * n) as usize).map_or(f64::NAN, |(e, _)| *e);
+    format!("{:9.1} {:9.1} {nees:7.2}", 1e3 * rms, 1e3 * most)
+}
+
+fn mistakes(seeds: u64) {
+    println!("{:46} {:>9} {:>9} {:>7}   calibrated", "", "rms, mm", "95 %, mm", "NEES");
+    let remedies = [(Remedy::None, "as stated"), (Remedy::Stated, "parameter set"), (Remedy::Calibrated, "calibrated")];
+    for (place, of) in [(Place::Walls, "walls"), (Place::Ceiling, "ceiling")] {
+        for (known_map, with) in [(false, "mapping"), (true, "known map")] {
+            for (mistake, what) in
+                [(Mistake::Late(0.05), "50 ms late"), (Mistake::Turned(2f64.to_radians()), "2° turned")]
+            {
+                for (remedy, name) in remedies {
+                    let (lean, has_imu, tilt_std_rad, learning) = (Lean::Level, false, None, true);
+                    let trial = Trial { place, lean, known_map, has_imu, tilt_std_rad, learning, mistake, remedy };
+                    let runs: Vec<_> = (0..seeds).map(|seed| run(trial, seed)).collect();
+                    let found = runs.iter().filter_map(|(_, found)| *found);
+                    let found: Vec<String> = found.map(|(x, sigma)| format!("{x:.4} ± {sigma:.4}")).collect();
+                    let all = summary(runs.iter().flat_map(|(steps, _)| steps.iter().copied()).collect());
+                    let title = format!("{of}, {with}, {what}: {name}");
+                    println!("{title:46} {all}   {}", found.join(", "));
+                }
+            }
+        }
+    }
 }
 
 fn main() {
     let mut arguments = std::env::args().skip(1);
     let seeds: u64 = arguments.next().and_then(|text| text.parse().ok()).unwrap_or(10);
-    let tilt_std_rad = arguments.next().and_then(|text| text.parse().ok());
+    let second = arguments.next();
+    if second.as_deref() == Some("mistakes") {
+        return mistakes(seeds);
+    }
+    let tilt_std_rad = second.and_then(|text| text.parse().ok());
     let learning = arguments.next().is_some_and(|word| word == "learning");
     println!("{:46} {:>9} {:>9} {:>7}", "", "rms, mm", "95 %, mm", "NEES");
     let leans = [
@@ -273,16 +364,12 @@ fn main() {
         for (known_map, with) in [(false, "mapping"), (true, "known map")] {
             for has_imu in [false, true] {
                 for (name, lean) in leans {
-                    let trial = Trial { place, lean, known_map, has_imu, tilt_std_rad, learning };
-                    let mut all: Vec<(f64, f64)> = (0..seeds).flat_map(|seed| run(trial, seed)).collect();
-                    let n = all.len().max(1) as f64;
-                    let rms = (all.iter().map(|(e, _)| e * e).sum::<f64>() / n).sqrt();
-                    let nees = all.iter().map(|(_, nees)| nees).sum::<f64>() / n;
-                    all.sort_by(|a, b| a.0.total_cmp(&b.0));
-                    let most = all.get((0.95 * n) as usize).map_or(f64::NAN, |(e, _)| *e);
+                    let (mistake, remedy) = (Mistake::None, Remedy::None);
+                    let trial = Trial { place, lean, known_map, has_imu, tilt_std_rad, learning, mistake, remedy };
+                    let all = summary((0..seeds).flat_map(|seed| run(trial, seed).0).collect());
                     let imu = if has_imu { ", levelled by an IMU" } else { "" };
                     let title = format!("{of}, {with}{imu}: {name}");
-                    println!("{title:46} {:9.1} {:9.1} {nees:7.2}", 1e3 * rms, 1e3 * most);
+                    println!("{title:46} {all}");
                 }
             }
         }

@@ -4,7 +4,9 @@ use super::PLANAR;
 use super::frame::{Frame, check_frame};
 use super::refusal::Refusal;
 use crate::cloud::{decode_features, decode_landmarks};
-use crate::messages::{self, Covariance6, Header, PointCloud2, Pose, PoseWithCovarianceStamped, Quaternion, Time, Twist};
+use crate::messages::{
+    self, Covariance6, Header, PointCloud2, Pose, PoseWithCovarianceStamped, Quaternion, Time, Twist,
+};
 use lienav_attitude::{ImuSample, MagneticField, Torque};
 use lienav_base::stamp::Stamp;
 use lienav_lie::{Se2, wrap_angle};

@@ -59,7 +59,22 @@ fn a_name_has_the_identity_that_its_pattern_says() {
     ] {
         assert_eq!(id(pattern, name), expected, "{pattern} {name}");
     }
-    for bad in ["", "tag", "tag{id", "tag{number}", "{id}{id}", "{id+}", "{id+x}", "{id-1}", "a}{id}", "{id}}", "dock=", "dock=x", "=5", "a=4294967295"] {
+    for bad in [
+        "",
+        "tag",
+        "tag{id",
+        "tag{number}",
+        "{id}{id}",
+        "{id+}",
+        "{id+x}",
+        "{id-1}",
+        "a}{id}",
+        "{id}}",
+        "dock=",
+        "dock=x",
+        "=5",
+        "a=4294967295",
+    ] {
         let error = bad.parse::<TagPattern>().unwrap_err().to_string();
         assert!(error.contains("{id}"), "{error}");
     }
