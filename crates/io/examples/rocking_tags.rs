@@ -189,7 +189,7 @@ struct Trial {
     remedy: Remedy,
 }
 
-/// What is not as the filter is told.
+/// What is not as the filter is given.
 #[derive(Clone, Copy, PartialEq)]
 enum Mistake {
     None,
@@ -233,8 +233,12 @@ impl Trial {
     }
 }
 
-/// Errors of the position, m, and NEES of the pose, of each step; what was calibrated, with its standard deviation.
-fn run(trial: Trial, seed: u64) -> (Vec<(f64, f64)>, Option<(f64, f64)>) {
+/// Errors of the position, m, and NEES of the pose, of each step.
+type Steps = Vec<(f64, f64)>;
+/// What was calibrated, with its standard deviation.
+type Calibrated = Option<(f64, f64)>;
+
+fn run(trial: Trial, seed: u64) -> (Steps, Calibrated) {
     let mut random = Random(ChaCha8Rng::seed_from_u64(seed));
     let mut config = Config::default();
     config.motion.use_tilt = trial.has_imu;
@@ -309,7 +313,7 @@ fn run(trial: Trial, seed: u64) -> (Vec<(f64, f64)>, Option<(f64, f64)>) {
 }
 
 /// Root mean square and 95th percentile of the errors, mm, and the mean NEES.
-fn summary(mut all: Vec<(f64, f64)>) -> String {
+fn summary(mut all: Steps) -> String {
     let n = all.len().max(1) as f64;
     let rms = (all.iter().map(|(e, _)| e * e).sum::<f64>() / n).sqrt();
     let nees = all.iter().map(|(_, nees)| nees).sum::<f64>() / n;
