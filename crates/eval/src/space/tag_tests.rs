@@ -31,7 +31,7 @@ fn recordings_of_others_are_as_exact_as_a_batch_estimate() {
         ("tagslam", "tagslam/test_5", Odometry::Chassis, 0.015, 0.5, 9.0),
         ("tagslam", "tagslam/test_9", Odometry::Chassis, 0.06, 1.5, 15.0),
         ("tagslam", "tagslam/test_11", Odometry::Chassis, 0.27, 3.0, 9.0),
-        ("tagslam", "tagslam/test_13", Odometry::Chassis, 0.02, 0.5, 60.0),
+        ("tagslam", "tagslam/test_13", Odometry::Chassis, 0.010, 0.5, 40.0),
         ("frc", "frc/FRC_20241012_053443", Odometry::Twist, 0.003, 0.2, 4.5),
         ("frc", "frc/FRC_20241012_184342", Odometry::Twist, 0.003, 0.2, 4.5),
         ("frc", "frc/FRC_20241012_053443", Odometry::Chassis, 0.010, 0.3, 4.5),

@@ -22,7 +22,7 @@ use lienav_inertial::tag::lens::{Distortion, Lens};
 use lienav_inertial::tag::locate::locate;
 use lienav_inertial::tag::sight::Sight;
 use lienav_io::space::data::SpaceRecording;
-use lienav_io::space::tags::{CameraDistortion, TagCamera, TagFrame};
+use lienav_io::space::tags::{CameraDistortion, TagFrame, TagRecording};
 use lienav_lie::{Se3, hat};
 use nalgebra::{Matrix6, SMatrix, SVector, Vector3};
 use std::collections::BTreeMap;
@@ -82,7 +82,7 @@ struct TagSession<'a> {
     state: State,
     tags: TagFilter,
     step: Step,
-    cameras: &'a [TagCamera],
+    recorded: &'a TagRecording,
     sigma: f64,
     at: Stamp,
     is_planar: bool,
@@ -105,7 +105,6 @@ impl<'a> TagSession<'a> {
         let sigma = recording.tags.pixel_sigma.unwrap_or(settings.pixels.own[0]);
         let has_odometry = !motion.twists.is_empty();
         let mut warnings = recording.warnings.clone();
-        let cameras = &recording.tags.cameras[..];
         let end = motion.twists.last().map(|twist| twist.stamp);
         let frames = recording.tags.frames.iter();
         let mut frames = frames.filter(|frame| !has_odometry || motion.covers(frame.stamp, end)).peekable();
@@ -114,7 +113,7 @@ impl<'a> TagSession<'a> {
         let floor = |pose: &Se3| if motion.is_planar { off_the_floor(pose) } else { 0.0 };
         // A single square is the weakest start there is: two are waited for, or one that two cameras see.
         let place = |frame: &TagFrame, least: usize| {
-            let seen = sights(frame, cameras, sigma);
+            let seen = sights(frame, &recording.tags, sigma);
             let known = seen.iter().filter(|sight| tags.known.contains_key(&sight.id)).count();
             let (pose, off) = locate(&tags.known, &seen, tags.options.odds, floor).filter(|_| known >= least)?;
             (off < START_M).then_some((frame.stamp, pose))
@@ -164,7 +163,7 @@ impl<'a> TagSession<'a> {
             state,
             tags,
             step,
-            cameras,
+            recorded: &recording.tags,
             sigma,
             at,
             is_planar,
@@ -201,7 +200,7 @@ impl<'a> TagSession<'a> {
 
     /// Takes in a frame.
     fn correct(&mut self, frame: &TagFrame, motion: &Motion, truth: &Truth) {
-        let mut all = sights(frame, self.cameras, self.sigma);
+        let mut all = sights(frame, self.recorded, self.sigma);
         for sight in &mut all {
             sight.sigma = sight.sigma.hypot(motion.stamp_sigma_s * motion.blur(frame.stamp, sight));
         }
@@ -360,7 +359,8 @@ fn known_tags(recording: &SpaceRecording, map_sigma: Option<f64>) -> BTreeMap<u6
 }
 
 /// What a frame saw, as far as it can be of tags.
-fn sights(frame: &TagFrame, cameras: &[TagCamera], sigma: f64) -> Vec<Sight> {
+fn sights(frame: &TagFrame, tags: &TagRecording, sigma: f64) -> Vec<Sight> {
+    let (cameras, boards) = (&tags.cameras, &tags.on_board);
     let sight = |seen: &lienav_io::space::tags::TagSeen| {
         let camera = cameras.get(seen.camera)?;
         let distortion = match camera.distortion {
@@ -369,8 +369,14 @@ fn sights(frame: &TagFrame, cameras: &[TagCamera], sigma: f64) -> Vec<Sight> {
             CameraDistortion::Equidistant(k) => Distortion::Equidistant(k),
         };
         let lens = Lens { pinhole: Pinhole { focal: camera.focal, centre: camera.centre }, distortion };
-        let (id, size_m, corners) = (seen.id, seen.size_m, seen.corners);
-        Some(Sight { id, lens, on_body: camera.on_body, size_m, corners, sigma }).filter(Sight::is_valid)
+        let (size_m, corners) = (seen.size_m, seen.corners);
+        let (id, on_tag, off_m) = match boards.get(&seen.id) {
+            Some(place) => (place.board, place.pose, place.sigma_m),
+            None => (seen.id, Se3::identity(), 0.0),
+        };
+        // What a place on a board is off by is seen in the image.
+        let sigma = sigma.hypot(off_m * (corners[1] - corners[0]).norm() / size_m);
+        Some(Sight { id, lens, on_body: camera.on_body, on_tag, size_m, corners, sigma }).filter(Sight::is_valid)
     };
     frame.seen.iter().filter_map(sight).collect()
 }

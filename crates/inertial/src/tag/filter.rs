@@ -71,7 +71,9 @@ pub struct TagFilter {
     /// The motion where no sensor measures it.
     pub motion: ConstantVelocity,
     waiting: Waitings,
-    rejected: BTreeMap<u64, u32>,
+    /// How many frames in a row a tag failed the gate, and the last of them.
+    rejected: BTreeMap<u64, (u32, u64)>,
+    frame: u64,
     /// Tags of the state of which it is not decided which of two poses is theirs.
     unclear: BTreeSet<u64>,
     order: Vec<usize>,
@@ -107,6 +109,7 @@ impl TagFilter {
             motion: ConstantVelocity::default(),
             waiting: Waitings::new(),
             rejected: BTreeMap::new(),
+            frame: 0,
             unclear: BTreeSet::new(),
             order: Vec::with_capacity(MOST_SIGHTS),
             aside: Vec::with_capacity(MOST_SIGHTS),
@@ -134,6 +137,7 @@ impl TagFilter {
     pub fn correct(&mut self, state: &mut State, sights: &[Sight]) -> Corrected {
         let mut corrected = Corrected::default();
         self.waiting.begin_frame();
+        self.frame += 1;
         self.order.clear();
         for (k, sight) in sights.iter().enumerate().take(MOST_SIGHTS) {
             if self.is_known(state, sight.id) {
@@ -163,7 +167,7 @@ impl TagFilter {
         }
         for sight in sights.iter().take(MOST_SIGHTS) {
             if !self.is_known(state, sight.id) {
-                self.initialize(state, sight, &mut corrected);
+                self.initialize(state, sight, sights, &mut corrected);
             }
         }
         corrected
@@ -184,8 +188,10 @@ impl TagFilter {
             Outcome::Unexplained => corrected.unexplained += 1,
             Outcome::Gated => {
                 corrected.gated += 1;
-                let count = self.rejected.entry(sight.id).or_default();
-                *count += 1;
+                let (count, last) = self.rejected.entry(sight.id).or_default();
+                // A board has several squares in a frame.
+                *count += u32::from(*last != self.frame);
+                *last = self.frame;
                 if *count >= MOST_REJECTED && !self.known.contains_key(&sight.id) {
                     self.rejected.remove(&sight.id);
                     self.unclear.remove(&sight.id);
@@ -311,7 +317,7 @@ impl TagFilter {
         weight
     }
 
-    fn initialize(&mut self, state: &mut State, sight: &Sight, corrected: &mut Corrected) {
+    fn initialize(&mut self, state: &mut State, sight: &Sight, all: &[Sight], corrected: &mut Corrected) {
         /// A tag whose distance is not known to this part, or whose rotation not to this angle, waits.
         const CLEAR: (f64, f64) = (0.2, 0.3);
         /// Of one of two poses, the rotation is known to this angle.
@@ -325,6 +331,12 @@ impl TagFilter {
         self.learn(&solutions);
         let odds = self.options.odds * self.noise();
         let clear = self.waiting.decide(sight, &body, &solutions, odds);
+        // Of a board, the other squares will decide.
+        let is_board = || all.iter().any(|other| other.id == sight.id && other.on_tag != sight.on_tag);
+        if clear.is_none() && is_board() {
+            corrected.ambiguous += 1;
+            return;
+        }
         let covariance = match &clear {
             Some(fit) => fit.information.try_inverse(),
             None => solutions.place_covariance().map(|place| {

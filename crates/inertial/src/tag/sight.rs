@@ -13,15 +13,18 @@ pub type ByPose = SMatrix<f64, NUMBERS, 6>;
 /// A tag as a camera sees it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sight {
-    /// The tag's identity.
+    /// The tag's identity, or that of the board of tags that it is on.
     pub id: u64,
     /// The camera.
     pub lens: Lens,
     /// Where it is: x_body = R_s x_camera + t_s.
     pub on_body: Se3,
-    /// Length of an edge of the tag, m.
+    /// Where the square is on what `id` names, x_tag = R x_square + t: a tag by itself is the square; of several on one
+    /// board, each has its own place.
+    pub on_tag: Se3,
+    /// Length of an edge of the square, m.
     pub size_m: f64,
-    /// The corners, px: those at (−, −), (+, −), (+, +) and (−, +) half an edge in the tag's (x, y), z = 0.
+    /// The corners, px: those at (−, −), (+, −), (+, +) and (−, +) half an edge in the square's (x, y), z = 0.
     pub corners: [Vector2<f64>; 4],
     /// Standard deviation of each coordinate, px.
     pub sigma: f64,
@@ -43,7 +46,8 @@ impl Sight {
     pub fn corner(&self, k: usize) -> Vector3<f64> {
         const SIGNS: [[f64; 2]; 4] = [[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]];
         let half = 0.5 * self.size_m;
-        Vector3::new(SIGNS[k][0] * half, SIGNS[k][1] * half, 0.0)
+        let on_square = Vector3::new(SIGNS[k][0] * half, SIGNS[k][1] * half, 0.0);
+        self.on_tag.rotation * on_square + self.on_tag.translation
     }
 
     /// Whether numbers and noise are such that they can be of a tag: finite, a convex quadrangle with edges of some
@@ -51,6 +55,7 @@ impl Sight {
     pub fn is_valid(&self) -> bool {
         const LARGEST_PX: f64 = 1e5;
         const SHORTEST_PX: f64 = 2.0;
+        const LARGEST_BOARD_M: f64 = 100.0;
         let c = &self.corners;
         let is_finite = c.iter().flat_map(|corner| corner.iter()).all(|x| x.abs() < LARGEST_PX);
         let edge = |k: usize| c[(k + 1) % 4] - c[k];
@@ -61,6 +66,8 @@ impl Sight {
             && (0..4).all(|k| edge(k).norm() > SHORTEST_PX)
             && (1e-3..1e3).contains(&self.sigma)
             && (1e-3..100.0).contains(&self.size_m)
+            && self.on_tag.translation.iter().all(|x| x.abs() < LARGEST_BOARD_M)
+            && self.on_tag.rotation.orthogonality_error() < 1e-6
     }
 
     /// Residuals in units of the noise if the tag is at this pose relative to the body, and the derivative of what is

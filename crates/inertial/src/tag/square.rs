@@ -34,7 +34,7 @@ impl Solutions {
     }
 }
 
-/// Both poses of a tag relative to the body; `None` where no pose fits.
+/// Both poses of a tag, or of the board that it is on, relative to the body; `None` where no pose fits.
 pub fn solve(sight: &Sight) -> Option<Solutions> {
     /// Poses nearer to each other than this are one, rad.
     const SAME: f64 = 1e-3;
@@ -43,7 +43,7 @@ pub fn solve(sight: &Sight) -> Option<Solutions> {
         *point = sight.lens.normalized(corner)?;
     }
     let starts = poses(&points, 0.5 * sight.size_m)?;
-    let [one, two] = starts.map(|pose| sight.fit(&(sight.on_body * pose)));
+    let [one, two] = starts.map(|pose| sight.fit(&(sight.on_body * pose * sight.on_tag.inverse())));
     let (one, two) = match (one, two) {
         (Some(one), Some(two)) => (one, Some(two)),
         (Some(one), None) | (None, Some(one)) => (one, None),

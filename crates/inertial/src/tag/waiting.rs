@@ -29,7 +29,8 @@ pub struct Waitings {
 /// Most tags that wait; the one that was not seen for longest makes place for another.
 const MOST: usize = 64;
 
-/// Views are kept that are apart by this angle, rad, as seen from the tag.
+/// Views are kept that are apart by this angle, rad, as seen from the tag, or by this distance, m; those of two squares of
+/// a board are.
 const APART: f64 = 0.03;
 
 impl Waitings {
@@ -100,12 +101,14 @@ impl Waitings {
     fn keep(&mut self, i: usize, sight: &Sight, body: &Se3) {
         let waiting = &mut self.all[i];
         let camera = |(sight, body): &(Sight, Se3)| *body * sight.on_body;
-        let last = waiting.count.checked_sub(1).map(|k| camera(&waiting.views[k]));
+        let last = waiting.count.checked_sub(1).map(|k| waiting.views[k]);
         let own = camera(&(*sight, *body));
-        let is_new = last.is_none_or(|last| {
+        let is_new = last.is_none_or(|view| {
+            let last = camera(&view);
+            let on_tag = (sight.on_tag.translation - view.0.on_tag.translation).norm();
             let shift = (own.translation - last.translation).norm();
             let turn = (own.rotation * last.rotation.inverse()).log().norm();
-            turn > APART || shift > APART
+            turn > APART || shift > APART || on_tag > APART
         });
         if !is_new {
             return;

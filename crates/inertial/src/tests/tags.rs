@@ -9,7 +9,7 @@ use crate::state::errors::{POSITION, ROTATION};
 use crate::state::nav::Nav;
 use crate::tag::filter::{TagFilter, TagOptions};
 use crate::tag::joint::Joint;
-use crate::tag::landmark::{KnownTag, append_known, append_seen, find, remove};
+use crate::tag::landmark::{KnownTag, TagRows, append_known, append_seen, find, remove};
 use crate::tag::lens::{Distortion, Lens};
 use crate::tag::posterior::{Columns, maximize};
 use crate::tag::sight::{NUMBERS, Sight, moved};
@@ -30,9 +30,21 @@ fn lens(distortion: Distortion) -> Lens {
 
 /// A tag at this pose relative to the body, as a camera that looks along x sees it.
 fn seen(id: u64, tag: &Se3, distortion: Distortion, noise_px: f64, normal: &mut Normal) -> Option<Sight> {
+    square(id, (tag, Se3::identity()), distortion, noise_px, normal)
+}
+
+/// The same of a square somewhere on a tag.
+fn square(
+    id: u64,
+    (tag, on_tag): (&Se3, Se3),
+    distortion: Distortion,
+    noise_px: f64,
+    normal: &mut Normal,
+) -> Option<Sight> {
     let on_body = Se3::new(looks_along_x(), Vector3::new(0.1, 0.02, -0.03));
     let (size_m, sigma) = (0.15, noise_px.max(0.1));
-    let mut sight = Sight { id, lens: lens(distortion), on_body, size_m, corners: [Vector2::zeros(); 4], sigma };
+    let corners = [Vector2::zeros(); 4];
+    let mut sight = Sight { id, lens: lens(distortion), on_body, on_tag, size_m, corners, sigma };
     for k in 0..4 {
         let x = on_body.inverse().transform(&tag.transform(&sight.corner(k)));
         let noise = Vector2::new(normal.one(), normal.one()) * noise_px;
@@ -105,6 +117,50 @@ fn one_of_the_two_poses_of_a_square_is_the_true_one() {
         flipped += usize::from(solutions.other.is_some_and(|other| off(&other.pose) > 0.1 && other.cost < 100.0));
     }
     assert!(flipped > 100, "far tags have a second pose of nearly the same corners: {flipped}");
+}
+
+/// The squares of a board, which is one landmark: each shows the pose of the board, and where one alone has two poses, all
+/// of them have one.
+#[test]
+fn squares_of_a_board_show_one_pose_of_the_board() {
+    let mut normal = Normal::new(31);
+    let (mut alone, mut together) = (0, 0);
+    for n in 0..60 {
+        let board = before(&mut normal, 4.0);
+        let places = [[0.0, 0.0], [0.3, 0.0], [0.0, 0.3], [0.3, 0.3]];
+        let places = places.map(|[x, y]| Se3::new(So3::identity(), Vector3::new(x, y, 0.0)));
+        let exact: Vec<_> =
+            places.iter().filter_map(|place| square(7, (&board, *place), LENSES[n % 3], 0.0, &mut normal)).collect();
+        for sight in &exact {
+            let solutions = solve(sight).unwrap();
+            let of_board = [Some(solutions.best), solutions.other].into_iter().flatten();
+            let off = |pose: &Se3| (board.inverse() * *pose).log().norm();
+            assert!(of_board.map(|fit| off(&fit.pose)).fold(f64::INFINITY, f64::min) < 1e-4, "{n}");
+        }
+        let noisy: Vec<_> =
+            places.iter().filter_map(|place| square(7, (&board, *place), LENSES[n % 3], 0.3, &mut normal)).collect();
+        let initialize = |sights: &[Sight]| {
+            let mut state = at_the_origin();
+            TagFilter::new(BTreeMap::new(), TagOptions::default()).correct(&mut state, sights);
+            // One of two poses has a rotation that is known to a radian.
+            let is_clear = |found: &TagRows| state.covariance.get(found.rows[1], found.rows[1]) < 0.1;
+            find(&state, 7).filter(is_clear).map(|found| found.pose)
+        };
+        alone += usize::from(initialize(&noisy[..1]).is_some());
+        if let Some(pose) = initialize(&noisy) {
+            together += 1;
+            let off = (board.inverse() * pose).log().norm();
+            assert!(off < 0.4, "{n}: {off}");
+        }
+    }
+    assert!(together > alone + 10, "{alone} {together}");
+}
+
+/// A state at the origin.
+fn at_the_origin() -> State {
+    let mut state = State::new(Nav::default(), &(NavMatrix::identity() * 1e-8), 10, &Filter::GROUP);
+    state.gravity = 0.0;
+    state
 }
 
 /// A state with two tags, in a random place, with a random covariance.

@@ -14,6 +14,8 @@ pub struct TagRecording {
     pub frames: Vec<TagFrame>,
     /// Tags whose places the recording states.
     pub known: BTreeMap<u64, StatedTag>,
+    /// Tags that are on a board with others.
+    pub on_board: BTreeMap<u64, OnBoard>,
     /// The true poses of tags in the frame of the truth.
     pub true_tags: BTreeMap<u64, Se3>,
     /// Standard deviation of a coordinate of a corner as the recording states it, px.
@@ -66,6 +68,17 @@ pub struct TagSeen {
     pub size_m: f64,
     /// Its corners, px, those at (−, −), (+, −), (+, +), (−, +) in the tag's (x, y).
     pub corners: [Vector2<f64>; 4],
+}
+
+/// Where a tag is on a board.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct OnBoard {
+    /// The tag whose frame is that of the board.
+    pub board: u64,
+    /// x_board = R x_tag + t.
+    pub pose: Se3,
+    /// Standard deviation of its place there by axis, m.
+    pub sigma_m: f64,
 }
 
 /// A tag whose place is stated.

@@ -8,13 +8,13 @@
 use super::data::{Layout, SpaceRecording, TruePose, Twist};
 use super::files::{self, Transform, drop_row, in_order, numbers, vector};
 use super::jumps::leave_out_jumps;
-use super::tags::{CameraDistortion, StatedTag, TagCamera, TagFrames, TagSeen, are_corners};
+use super::tags::{CameraDistortion, OnBoard, StatedTag, TagCamera, TagFrames, TagSeen, are_corners};
 use crate::recording::OpenError;
 use crate::yaml;
 use lienav_base::stamp::Stamp;
 use lienav_lie::se3::split;
-use lienav_lie::{LieGroup, Se3};
-use nalgebra::{Matrix6, Vector2};
+use lienav_lie::{LieGroup, Se3, So3};
+use nalgebra::{Matrix6, Vector2, Vector3};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
@@ -69,6 +69,33 @@ struct Board {
     tag_size: f64,
     tag_rows: u32,
     tag_columns: u32,
+    /// Between the edges of two tags, in units of an edge; without it, each tag is by itself.
+    tag_spacing: Option<f64>,
+    tag_position_noise: Option<f64>,
+}
+
+impl Board {
+    fn count(&self) -> u32 {
+        self.tag_rows.saturating_mul(self.tag_columns)
+    }
+
+    /// The tags behind the first, row by row: columns along the x axis of a tag, rows along its y axis.
+    fn places(&self) -> impl Iterator<Item = (u32, OnBoard)> + '_ {
+        /// Boards are read up to so many tags.
+        const MOST: u32 = 1000;
+        /// Where none is stated, m.
+        const USUAL_SIGMA_M: f64 = 1e-3;
+        let pitch = self.tag_spacing.map_or(0.0, |spacing| self.tag_size * (1.0 + spacing));
+        let sigma_m = self.tag_position_noise.filter(|sigma| (0.0..1.0).contains(sigma)).unwrap_or(USUAL_SIGMA_M);
+        let board = u64::from(self.tag_start_id);
+        let is_sound = (1e-3..100.0).contains(&pitch);
+        (0..self.count().min(MOST)).filter(move |_| is_sound).filter_map(move |k| {
+            let id = self.tag_start_id.checked_add(k)?;
+            let (row, column) = (k / self.tag_columns, k % self.tag_columns);
+            let place = Vector3::new(pitch * f64::from(column), pitch * f64::from(row), 0.0);
+            Some((id, OnBoard { board, pose: Se3::new(So3::identity(), place), sigma_m }))
+        })
+    }
 }
 
 #[derive(Deserialize)]
@@ -94,10 +121,8 @@ impl TagsFile {
 
     /// Length of a tag's edge, m.
     fn size(&self, id: u32) -> Option<f64> {
-        let is_of = |board: &&Board| {
-            let count = board.tag_rows.saturating_mul(board.tag_columns);
-            (board.tag_start_id..board.tag_start_id.saturating_add(count)).contains(&id)
-        };
+        let is_of =
+            |board: &&Board| (board.tag_start_id..board.tag_start_id.saturating_add(board.count())).contains(&id);
         let own = self.sizes_m.get(&id).copied();
         let of_board = || self.boards.values().find(is_of).map(|board| board.tag_size);
         let usual = || self.default_sizes_m.values().next().copied();
@@ -122,6 +147,13 @@ pub fn open(folder: &Path) -> Result<SpaceRecording, OpenError> {
                 recording.tags.known.insert(u64::from(*id), StatedTag { pose, sigma: (turn, shift) });
             }
             None => drop_row(&mut recording, "bad_known_tag"),
+        }
+    }
+    for board in file.boards.values() {
+        let places = || board.places().map(|(id, place)| (u64::from(id), place));
+        // A tag whose place is known says where it is by itself.
+        if places().all(|(id, _)| !recording.tags.known.contains_key(&id)) {
+            recording.tags.on_board.extend(places());
         }
     }
     read_corners(folder, &file, &mut recording)?;
