@@ -78,3 +78,13 @@ fn damaged_recordings_give_a_run_that_ends_or_a_reason_and_no_panic() {
     let refused = run(&good, &truth, "ekf", &Options::default()).map(|_| ());
     assert_eq!(refused, Err(RunError::NoFilter("ekf".to_owned())));
 }
+
+/// Two pairs of tags of this recording are stated to a tenth of a millimetre, and contradict each other.
+#[test]
+fn tags_whose_stated_places_contradict_each_other_are_named() {
+    let Some(folder) = folder("tagslam/test_9") else { return };
+    let recording = open(&format!("tagslam:{}", folder.display())).unwrap();
+    let run = run(&recording, &Truth::of(&recording), "default", &Options::default()).unwrap();
+    println!("{:?}", run.warnings);
+    assert!(run.warnings.iter().any(|sentence| sentence.contains("contradict")), "{:?}", run.warnings);
+}

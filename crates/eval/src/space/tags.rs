@@ -328,6 +328,17 @@ impl<'a> TagSession<'a> {
     fn finish(mut self) -> TagRun {
         let places = self.state.landmarks.iter().filter(|one| one.kind == Kind::ClonePlace);
         self.run.tags = places.map(|one| (one.id, one.position)).collect();
+        /// The worst are named.
+        const MOST_NAMED: usize = 10;
+        let mut pairs: Vec<([u64; 2], f64)> = self.tags.contradictions().collect();
+        pairs.sort_by(|a, b| b.1.total_cmp(&a.1));
+        if !pairs.is_empty() {
+            let name = |([one, other], off_m): &([u64; 2], f64)| format!("{one} and {other} by {off_m:.2} m");
+            let named: Vec<String> = pairs.iter().take(MOST_NAMED).map(name).collect();
+            let (count, named) = (pairs.len(), named.join(", "));
+            let sentence = format!("the stated places of {count} pairs of tags contradict each other: {named}");
+            self.run.warnings.push(sentence);
+        }
         if self.run.counts.widened > 0 {
             let count = self.run.counts.widened;
             let sentence = format!("most tags were beyond the gate, and the covariance was widened {count} times");

@@ -4,6 +4,7 @@
 //! both poses of the square are tried; where both explain the corners, the tag is set aside until the others of the frame
 //! were taken in, and not used if that does not decide.
 
+use super::agreement::Agreements;
 use super::choice::{NARROW, Weight, choose};
 use super::joint::Joint;
 use super::landmark::{self, KnownTag};
@@ -74,6 +75,8 @@ pub struct TagFilter {
     /// How many frames in a row a tag failed the gate, and the last of them.
     rejected: BTreeMap<u64, (u32, u64)>,
     frame: u64,
+    /// How known tags agree that are seen together.
+    agreement: Agreements,
     /// Tags of the state of which it is not decided which of two poses is theirs.
     unclear: BTreeSet<u64>,
     order: Vec<usize>,
@@ -110,6 +113,7 @@ impl TagFilter {
             waiting: Waitings::new(),
             rejected: BTreeMap::new(),
             frame: 0,
+            agreement: Agreements::default(),
             unclear: BTreeSet::new(),
             order: Vec::with_capacity(MOST_SIGHTS),
             aside: Vec::with_capacity(MOST_SIGHTS),
@@ -151,6 +155,7 @@ impl TagFilter {
             unclear.contains(&a.id).cmp(&unclear.contains(&b.id)).then(area(b).total_cmp(&area(a)))
         });
         self.aside.clear();
+        self.agreement.begin_frame();
         let n = state.covariance.dim();
         self.order.truncate((self.options.work / (n * n)).max(LEAST_SIGHTS));
         for n in 0..self.order.len() {
@@ -165,12 +170,18 @@ impl TagFilter {
             let outcome = self.take(state, &sights[k], sights, true);
             self.count(state, &sights[k], &outcome, &mut corrected);
         }
+        self.agreement.end_frame();
         for sight in sights.iter().take(MOST_SIGHTS) {
             if !self.is_known(state, sight.id) {
                 self.initialize(state, sight, sights, &mut corrected);
             }
         }
         corrected
+    }
+
+    /// Known tags whose stated places contradict each other, by [`Agreements::contradictions`].
+    pub fn contradictions(&self) -> impl Iterator<Item = ([u64; 2], f64)> + '_ {
+        self.agreement.contradictions()
     }
 
     fn is_known(&self, state: &State, id: u64) -> bool {
@@ -181,6 +192,9 @@ impl TagFilter {
         match outcome {
             Outcome::Used => {
                 corrected.used += 1;
+                if self.known.contains_key(&sight.id) {
+                    self.agreement.used(sight.id);
+                }
                 self.unclear.remove(&sight.id);
                 self.rejected.remove(&sight.id);
             }
@@ -188,6 +202,11 @@ impl TagFilter {
             Outcome::Unexplained => corrected.unexplained += 1,
             Outcome::Gated => {
                 corrected.gated += 1;
+                if let (Some(known), Some(solutions)) = (self.known.get(&sight.id), solve(sight)) {
+                    let body = Se3::new(state.nav.rotation, state.nav.position);
+                    let place = body.transform(&solutions.best.pose.translation);
+                    self.agreement.gated(sight.id, (place - known.pose.translation).norm());
+                }
                 let (count, last) = self.rejected.entry(sight.id).or_default();
                 // A board has several squares in a frame.
                 *count += u32::from(*last != self.frame);
