@@ -6,7 +6,6 @@ use crate::association::joint::JointWorkspace;
 use crate::association::memory::Memory;
 use crate::checked::CheckedMeasurement;
 use crate::config::{Association, MapMode};
-use crate::ekf::mahalanobis::{mahalanobis_squared, relative_trace};
 use crate::input::{Measurement, MeasurementKind};
 use crate::linearize::{Match, innovation_covariance, linearize};
 use crate::model::Model;
@@ -15,6 +14,7 @@ use crate::neighbourhood::Neighbourhood;
 use crate::output::{Counts, DropReason};
 use crate::state::State;
 use lienav_base::stamp::Stamp;
+use lienav_ekf::mahalanobis::{mahalanobis_squared, relative_trace};
 use std::collections::HashSet;
 
 /// The content of a scan.

@@ -1,8 +1,8 @@
 //! Whether numbers from outside can be those of a pose and its covariance.
 
-use crate::ekf::validity::valid_covariance;
 use crate::measurement::value::MAX_VARIANCE;
 use crate::output::DropReason;
+use lienav_ekf::validity::valid_covariance;
 use lienav_lie::Se2;
 use nalgebra::{Matrix3, SymmetricEigen};
 use std::f64::consts::PI;

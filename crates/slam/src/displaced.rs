@@ -21,8 +21,6 @@
 
 use crate::associate::Associations;
 use crate::associated::{Associated, Role, Subject};
-use crate::ekf::covariance::POSE;
-use crate::ekf::mahalanobis::mahalanobis_squared;
 use crate::filter::Coordinates;
 use crate::linearize::{Match, Preview, innovation_covariance, relinearize};
 use crate::model::Model;
@@ -31,6 +29,8 @@ use crate::propagate::Rows;
 use crate::state::State;
 use crate::update::{Workspace, joint_distance, numbers};
 use crate::wide_prior::distance_variance;
+use lienav_ekf::covariance::POSE;
+use lienav_ekf::mahalanobis::mahalanobis_squared;
 use lienav_lie::{Se2, skew, wrap_angle};
 use nalgebra::{Matrix2, Matrix3, Vector2, Vector3};
 

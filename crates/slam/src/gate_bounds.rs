@@ -1,8 +1,8 @@
 //! Bounds on the squared Mahalanobis distance, from probabilities and the degrees of freedom of a measurement.
 
 use crate::config::GateConfig;
-use crate::ekf::chi_square::chi2_bound;
 use crate::measurement::value::MAX_DIM;
+use lienav_ekf::chi_square::chi2_bound;
 
 /// Bounds on the squared Mahalanobis distance, from probabilities.
 #[derive(Clone, Copy, Debug)]

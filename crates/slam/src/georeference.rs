@@ -12,7 +12,6 @@
 
 use crate::calibration::CalibrationParameter;
 use crate::checked::CheckedMeasurement;
-use crate::ekf::covariance::Covariance;
 use crate::filter::Coordinates;
 use crate::measurement::value::fixed;
 use crate::output::DropReason;
@@ -20,6 +19,7 @@ use crate::sensor::Sensors;
 use crate::state::untied::{First, Untied};
 use crate::state::{State, additive_from_left};
 use lienav_base::stamp::Stamp;
+use lienav_ekf::covariance::Covariance;
 use lienav_lie::{Se2, skew};
 use nalgebra::{Matrix2, Matrix2x3, Matrix3, Matrix3x2, Vector2};
 

@@ -182,7 +182,7 @@ mod config;
 mod delayed_initialization;
 mod displaced;
 mod early;
-mod ekf;
+
 mod estimator;
 mod filter;
 mod fixed_lag;
@@ -237,7 +237,7 @@ mod update;
 mod wide_prior;
 mod without;
 
-pub use ekf::{by_id, kernel};
+pub use lienav_ekf::{by_id, kernel};
 
 pub use lienav_base::stamp::Stamp;
 pub use lienav_lie::Se2;
@@ -275,13 +275,13 @@ pub use config::{
     MapConfig, MapMode, MotionConfig, NoiseUnit, Prior, SPECS, SensorConfig, StartMode, TimingConfig, TwistHold,
     TwistPath, WhenFull, WorldConfig, WorldFrame,
 };
-pub use ekf::validity::{EXACT_VARIANCE, valid_covariance};
 pub use filter::{
     CompositionError, Coordinates, Correction, Discretization, Errors, Filter, Initialization, Linearization, NoiseAt,
     StereoModel, UnknownFilter,
 };
 pub use input::{Imu, Label, Measurement, MeasurementKind, Odometry, Scan, TooManySensors};
 pub use lienav_base::clock::TimeJump;
+pub use lienav_ekf::validity::{EXACT_VARIANCE, valid_covariance};
 pub use noise_estimation::{LearnedNoise, LearnedSensor};
 pub use output::{Counts, DropReason, Landmark, PoseEstimate, Step};
 pub use slam::{

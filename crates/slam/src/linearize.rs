@@ -4,7 +4,6 @@ use crate::associated::Subject;
 use crate::calibration::SensorJacobian;
 use crate::chart::{Chart, Charts};
 use crate::checked::CheckedMeasurement;
-use crate::ekf::covariance::{Covariance, POSE};
 use crate::filter::{Coordinates, Linearization};
 use crate::measurement::Expected;
 use crate::measurement::value::{fixed, padded};
@@ -12,6 +11,7 @@ use crate::propagate::{Rows, along};
 use crate::retract::place;
 use crate::sensor::Sensors;
 use crate::state::{State, additive_from_left, lever};
+use lienav_ekf::covariance::{Covariance, POSE};
 use lienav_lie::{Se2, skew};
 use nalgebra::{ArrayStorage, Matrix2, Matrix2x3, Matrix3, Matrix3x2, SMatrix, Vector2, Vector3};
 

@@ -23,15 +23,15 @@
 use crate::associated::Associated;
 use crate::checked::CheckedMeasurement;
 use crate::config::{LearningConfig, SensorConfig};
-use crate::ekf::changed::Block;
-use crate::ekf::covariance::factor3;
-use crate::ekf::kernel::{invert, solve_positive};
-use crate::ekf::time_correlated::TimeCorrelatedNoise;
 use crate::linearize::Match;
 use crate::state::State;
 use crate::time_correlation::TimeCorrelation;
 use crate::update::{Workspace, factor, noise_of_motion_by};
 use lienav_base::stamp::Stamp;
+use lienav_ekf::changed::Block;
+use lienav_ekf::covariance::factor3;
+use lienav_ekf::kernel::{invert, solve_positive};
+use lienav_ekf::time_correlated::TimeCorrelatedNoise;
 use nalgebra::{Matrix2, Matrix3, Vector3};
 use serde::{Deserialize, Serialize};
 

@@ -10,12 +10,12 @@
 use crate::associated::Subject;
 use crate::association::beam::{Beam, Item, Joint, Pair, WINDOW};
 use crate::checked::CheckedMeasurement;
-use crate::ekf::mahalanobis::mahalanobis_squared;
 use crate::input::{Measurement, MeasurementKind};
 use crate::linearize::{Match, innovation_covariance, linearize, shared_covariance};
 use crate::model::Model;
 use crate::neighbourhood::Neighbourhood;
 use crate::state::State;
+use lienav_ekf::mahalanobis::mahalanobis_squared;
 use nalgebra::Matrix3;
 
 /// So many measurements of a scan that are not clear are weighed together; more are left out.

@@ -1,10 +1,10 @@
 //! Propagation: moving the state along the odometry.
 
-use crate::ekf::covariance::{Covariance, factor3};
 use crate::filter::{Coordinates, Filter, Linearization};
 use crate::linearized::LinearizedStep;
 use crate::motion::{Drift, Increment, LandmarkMotion};
 use crate::state::State;
+use lienav_ekf::covariance::{Covariance, factor3};
 use lienav_lie::skew;
 use nalgebra::{Matrix2, Matrix2x3, Matrix3, Vector2, Vector3};
 

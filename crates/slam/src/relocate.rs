@@ -1,12 +1,12 @@
 //! Relocation: the rigid motion of the robot that makes most measurements agree with the map.
 
 use crate::checked::CheckedMeasurement;
-use crate::ekf::mahalanobis::mahalanobis_squared;
 use crate::gate_bounds::Gate;
 use crate::measurement::Mount;
 use crate::measurement::value::{fixed, padded};
 use crate::sensor::Sensors;
 use crate::state::State;
+use lienav_ekf::mahalanobis::mahalanobis_squared;
 use lienav_lie::{Se2, skew};
 use nalgebra::{Matrix2x3, Matrix3, Vector2, Vector3};
 use std::f64::consts::PI;

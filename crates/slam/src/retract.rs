@@ -1,9 +1,9 @@
 //! Retraction: applying a correction to the estimate.
 
 use crate::chart::{Chart, Charts};
-use crate::ekf::covariance::POSE;
 use crate::filter::{Correction, Errors};
 use crate::state::State;
+use lienav_ekf::covariance::POSE;
 use lienav_lie::{Se2, rotation, v_matrix};
 use nalgebra::{Matrix2, Vector2, Vector3};
 

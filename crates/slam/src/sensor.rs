@@ -3,7 +3,6 @@
 use crate::calibration::{Calibration, OF_ONE_KIND};
 use crate::checked::CheckedMeasurement;
 use crate::config::{AbsoluteConfig, SensorConfig};
-use crate::ekf::time_correlated::TimeCorrelatedNoise;
 use crate::filter::StereoModel;
 use crate::input::{Measurement, MeasurementKind};
 use crate::measurement::{
@@ -12,6 +11,7 @@ use crate::measurement::{
 };
 use crate::output::DropReason;
 use crate::tilt_noise::checked_height;
+use lienav_ekf::time_correlated::TimeCorrelatedNoise;
 use lienav_lie::Se2;
 use nalgebra::{Matrix2, Matrix3, SMatrix, Vector2, Vector3};
 use serde::{Deserialize, Serialize};

@@ -12,11 +12,11 @@
 //! that are farther apart tell s and T.
 
 use crate::associated::Subject;
-use crate::ekf::time_correlated::{STATED_SHARE, TimeCorrelatedNoise};
 use crate::linearize::Match;
 use crate::state::State;
 use crate::update::noise_of_motion_by;
 use lienav_base::stamp::Stamp;
+use lienav_ekf::time_correlated::{STATED_SHARE, TimeCorrelatedNoise};
 use nalgebra::{Matrix3, Vector3};
 use serde::{Deserialize, Serialize};
 

@@ -1,13 +1,13 @@
 //! The update: all matches of an instant at once, by the Kalman gain.
 
 use crate::associated::Subject;
-use crate::ekf::covariance::{Covariance, POSE};
-use crate::ekf::kernel;
 use crate::filter::Filter;
 use crate::linearize::Match;
 use crate::propagate::along;
 use crate::retract::retract;
 use crate::state::State;
+use lienav_ekf::covariance::{Covariance, POSE};
+use lienav_ekf::kernel;
 use nalgebra::{Matrix2, Vector2, Vector3};
 
 /// Buffers of an update, which keep their allocations.

@@ -22,7 +22,6 @@
 
 use crate::associated::Subject;
 use crate::checked::CheckedMeasurement;
-use crate::ekf::mahalanobis::mahalanobis_squared;
 use crate::filter::{Coordinates, Errors, Filter, Initialization};
 use crate::linearize::Match;
 use crate::model::Model;
@@ -30,6 +29,7 @@ use crate::relocate::displacement;
 use crate::sensor::Sensors;
 use crate::state::State;
 use crate::without::Mechanism;
+use lienav_ekf::mahalanobis::mahalanobis_squared;
 use lienav_lie::{Se2, skew};
 use nalgebra::{Matrix2, Matrix2x3, Matrix3, Vector2, Vector3};
 

@@ -11,13 +11,13 @@ use crate::association::existence::EXISTS;
 use crate::association::identity::WIDE_M2;
 use crate::association::memory::Memory;
 use crate::checked::CheckedMeasurement;
-use crate::ekf::mahalanobis::{mahalanobis_squared, relative_trace};
 use crate::filter::Coordinates;
 use crate::linearize::{Match, innovation_covariance, linearize, shared_covariance};
 use crate::model::Model;
 use crate::output::{Counts, DropReason};
 use crate::state::State;
 use crate::state::places::difference;
+use lienav_ekf::mahalanobis::{mahalanobis_squared, relative_trace};
 use nalgebra::{Matrix2, Matrix3, Vector2};
 
 /// So many landmarks one measurement may be of, in each of the two searches: those likeliest by themselves.

@@ -2,11 +2,11 @@
 
 use crate::calibration::Calibration;
 use crate::checked::CheckedMeasurement;
-use crate::ekf::covariance::Covariance;
 use crate::model::Model;
 use crate::sensor::Sensors;
 use crate::state::State;
 use crate::state::waiting::Sighting;
+use lienav_ekf::covariance::Covariance;
 use lienav_lie::Se2;
 use lienav_lie::skew;
 use nalgebra::Vector2;

@@ -1,9 +1,9 @@
 //! Roll and pitch in the state: they enter it, fade, and teach how large they are.
 
-use crate::ekf::covariance::{Covariance, POSE};
 use crate::state::State;
 use crate::tilt_noise::{TiltInState, TiltNoise};
 use lienav_base::stamp::Stamp;
+use lienav_ekf::covariance::{Covariance, POSE};
 impl State {
     /// Propagates roll and pitch to a scan at `stamp`, with `noise` as stated for that scan. They enter the state if
     /// the scan is the first with heights.

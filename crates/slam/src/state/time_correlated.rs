@@ -1,7 +1,7 @@
 //! The time-correlated errors of the landmarks that were measured last, as rows of the state.
 
-use crate::ekf::covariance::{Covariance, POSE};
 use lienav_base::stamp::Stamp;
+use lienav_ekf::covariance::{Covariance, POSE};
 use nalgebra::Vector2;
 use serde::Deserialize;
 use serde::Serialize;

@@ -2,11 +2,11 @@
 
 use super::calibration::{SIGMAS, all_on, sensors};
 use super::*;
-use crate::ekf::covariance::Covariance;
 use crate::motion::increment;
 use crate::propagate::{Rows, propagate};
 use crate::state::State;
 use crate::{CalibrationConfig, Coordinates, Filter, MotionConfig, Prior};
+use lienav_ekf::covariance::Covariance;
 use lienav_lie::rotation;
 use nalgebra::{DMatrix, DVector, Matrix3};
 

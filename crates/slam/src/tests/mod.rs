@@ -42,13 +42,13 @@ mod validity;
 mod wide_prior;
 mod window;
 
-use super::linearize::Match;
-use super::linearize::linearize;
-use super::sensor::Sensors;
-use super::state::State;
-use super::{Config, LearningConfig, Linearization, Measurement, MeasurementKind, Odometry, Slam, Step};
 use crate::associated::Subject;
 use crate::checked::CheckedMeasurement;
+use crate::linearize::Match;
+use crate::linearize::linearize;
+use crate::sensor::Sensors;
+use crate::state::State;
+use crate::{Config, LearningConfig, Linearization, Measurement, MeasurementKind, Odometry, Slam, Step};
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
 use nalgebra::Vector2;

@@ -1,6 +1,6 @@
 //! A covariance as it is saved: without the room that it has to grow.
 
-use crate::ekf::covariance::{Covariance, POSE};
+use crate::covariance::{Covariance, POSE};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 

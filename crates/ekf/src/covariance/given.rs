@@ -1,6 +1,6 @@
 //! A landmark that depends on others.
 
-use crate::ekf::covariance::{Covariance, POSE};
+use crate::covariance::{Covariance, POSE};
 use nalgebra::{Matrix2, Matrix2x3};
 
 impl Covariance {

@@ -1,7 +1,7 @@
 //! What the calibration parameters add to each operation on the covariance: their rows come right after the pose, and
 //! where pose and landmarks are transformed, their columns are so from one side only.
 
-use crate::ekf::covariance::{Covariance, POSE};
+use crate::covariance::{Covariance, POSE};
 use nalgebra::{Matrix2, Matrix2x3, Matrix3, Vector2, Vector3};
 
 impl Covariance {

@@ -2,12 +2,10 @@
 //!
 //! A factor is learned with a memory of many scans; a noise that triples from one moment to the next would be learned
 //! with the patience of that memory, and the map would take in bad measurements as good ones until then. The scores of
-//! a factor have mean zero and the variance of their information where the factor is right ([`NoiseFactors`]). In
-//! blocks of [`SCANS`] scans, a sum beyond [`LIMIT`] standard deviations to which nearly every scan has contributed
+//! a factor have mean zero and the variance of their information where the factor is right (`NoiseFactors`). In
+//! blocks of `SCANS` scans, a sum beyond `LIMIT` standard deviations to which nearly every scan has contributed
 //! says that it is right no more. Then what was known before counts for no more than the block does. The share of scans
 //! of one sign keeps a single wrong measurement, and tails that are heavy, from looking like a change.
-//!
-//! [`NoiseFactors`]: super::noise::NoiseFactors
 
 use serde::{Deserialize, Serialize};
 

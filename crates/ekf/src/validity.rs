@@ -17,7 +17,7 @@ const ROUNDING: [f64; 2] = [1e-13, 1e-6];
 /// The result is positive definite: no variance in it is zero, negative or NaN.
 ///
 /// ```
-/// use lienav_slam::valid_covariance;
+/// use lienav_ekf::validity::valid_covariance;
 /// use nalgebra::{Matrix2, Matrix3};
 ///
 /// let good = Matrix2::new(0.04, 0.01, 0.01, 0.09);

@@ -8,7 +8,7 @@ mod calibration;
 mod given;
 mod saved;
 
-use crate::ekf::kernel;
+use crate::kernel;
 use nalgebra::{Matrix2, Matrix2x3, Matrix3, Matrix3x2, Vector2};
 use std::cmp::Ordering;
 
