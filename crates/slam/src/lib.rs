@@ -251,7 +251,6 @@ pub use calibration::{Calibration, MOTION, SENSOR, SensorJacobian};
 pub use checked::CheckedMeasurement;
 pub use georeference::world_of_two;
 pub use global_localization::GlobalLocalization;
-pub use inbox::Segment;
 pub use kalman_filter::{Block, Correction as KalmanCorrection, KalmanFilter};
 pub use linearized::{LinearizedMeasurement, LinearizedStep};
 pub use measurement::{
@@ -259,7 +258,7 @@ pub use measurement::{
     Triangulated, Value,
 };
 pub use measurement::{Expected, Mount};
-pub use motion::{Increment, increment, v_matrix_derivative};
+pub use motion::{Increment, Segment, increment, v_matrix_derivative};
 pub use pose_clones::Motion;
 pub use sensor::{Sensor, Sensors};
 pub use state::FIRST_OWN_ID;

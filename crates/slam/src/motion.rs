@@ -3,7 +3,6 @@
 use crate::calibration::{Calibration, MotionJacobian};
 use crate::config::{MotionConfig, NoiseUnit};
 use crate::filter::Discretization;
-use crate::inbox::Segment;
 use crate::input::Odometry;
 use lienav_lie::{Se2, rotation, skew, v_matrix};
 use nalgebra::{Matrix2, Matrix3, Vector2, Vector3};
@@ -181,6 +180,21 @@ pub fn increment(
     let mut covariance = density * blind;
     covariance += Matrix3::from_diagonal(&Vector3::new(reach * reach, reach * reach, turn * turn));
     step.then(&Increment { motion: Se2::identity(), covariance, drift: None })
+}
+
+/// A time interval with a constant twist.
+#[derive(Clone, Copy, Debug)]
+pub struct Segment {
+    /// The twist.
+    pub odometry: Odometry,
+    /// Its duration, s.
+    pub duration: f64,
+    /// The interval that the odometry message is valid for, of which this may be a part, s.
+    pub interval: f64,
+    /// The greatest speed, m/s, and yaw rate, rad/s, of late: a robot of which nothing was heard may have moved so.
+    pub fastest: Vector2<f64>,
+    /// The twists (v_x, v_y, w) before and from now on, where odometry begins to state another one.
+    pub change: Option<[Vector3<f64>; 2]>,
 }
 
 impl Segment {

@@ -2,7 +2,7 @@
 
 use crate::associated::{Role, Subject};
 use crate::checked::CheckedMeasurement;
-use crate::inbox::Segment;
+use crate::motion::Segment;
 use lienav_lie::Se2;
 use nalgebra::Vector2;
 

@@ -3,7 +3,7 @@
 use super::linearized;
 use super::*;
 use crate::calibration::Calibration;
-use crate::inbox::Segment;
+use crate::motion::Segment;
 use crate::linearize::innovation_covariance;
 use crate::motion::{Increment, increment};
 use crate::propagate::{Rows, propagate};
