@@ -15,18 +15,18 @@
 //! robot has seen others (docs/localization.md has the measurement).
 
 use crate::associate::Evidence;
-use crate::associated::Subject;
-use crate::belief::LandmarkStatus;
-use crate::checked::CheckedMeasurement;
-use crate::config::MapMode;
-use crate::filter::Coordinates;
-use crate::known_map::{Known, KnownMap};
-use crate::model::Model;
-use crate::neighbourhood::Neighbourhood;
-use crate::propagate::Rows;
-use crate::state::{State, StateLandmark, lever};
 use lienav_base::stamp::Stamp;
 use lienav_map::Conditional;
+use lienav_planar::associated::Subject;
+use lienav_planar::belief::LandmarkStatus;
+use lienav_planar::checked::CheckedMeasurement;
+use lienav_planar::config::MapMode;
+use lienav_planar::filter::Coordinates;
+use lienav_planar::known_map::{Known, KnownMap};
+use lienav_planar::model::Model;
+use lienav_planar::neighbourhood::Neighbourhood;
+use lienav_planar::propagate::Rows;
+use lienav_planar::state::{State, StateLandmark, lever};
 use nalgebra::{Matrix2, Matrix2x3, Vector2};
 
 /// So many landmarks enter for one measurement without identity. Where more may be meant, it is ambiguous anyhow.

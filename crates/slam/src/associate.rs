@@ -1,20 +1,20 @@
 //! Data association: the landmark that each measurement is of.
 
-use crate::associated::{Ambiguity, Associated, Newcomer, Role, Subject};
 use crate::association::joint;
 use crate::association::joint::JointWorkspace;
 use crate::association::memory::Memory;
-use crate::checked::CheckedMeasurement;
-use crate::config::{Association, MapMode};
-use crate::input::{Measurement, MeasurementKind};
-use crate::linearize::{Match, innovation_covariance, linearize};
-use crate::model::Model;
-use crate::motion::Increment;
-use crate::neighbourhood::Neighbourhood;
-use crate::output::{Counts, DropReason};
-use crate::state::State;
 use lienav_base::stamp::Stamp;
 use lienav_ekf::mahalanobis::{mahalanobis_squared, relative_trace};
+use lienav_planar::associated::{Ambiguity, Associated, Newcomer, Role, Subject};
+use lienav_planar::checked::CheckedMeasurement;
+use lienav_planar::config::{Association, MapMode};
+use lienav_planar::input::{Measurement, MeasurementKind};
+use lienav_planar::linearize::{Match, innovation_covariance, linearize};
+use lienav_planar::model::Model;
+use lienav_planar::motion::Increment;
+use lienav_planar::neighbourhood::Neighbourhood;
+use lienav_planar::output::{Counts, DropReason};
+use lienav_planar::state::State;
 use std::collections::HashSet;
 
 /// The content of a scan.
@@ -110,7 +110,7 @@ pub fn associate(state: &State, model: &Model, evidence: Evidence<'_>, workspace
             }
         }
         Evidence::Associated(checked_measurements) => {
-            checked_measurements.iter().for_each(|checked| checked.again(state, model, workspace))
+            checked_measurements.iter().for_each(|checked| associate_again(checked, state, model, workspace))
         }
     }
     let Associations { matches, newcomers, refused, scan, .. } = workspace;
@@ -131,7 +131,7 @@ pub fn associate(state: &State, model: &Model, evidence: Evidence<'_>, workspace
 /// Whether a measurement has no identity, and is associated when all that have one are.
 fn is_for_later(model: &Model, checked: &CheckedMeasurement) -> bool {
     let is_alone = model.association == Association::Auto && !model.is_joint();
-    checked.id.is_none() && !is_alone && !model.sensors.is_of_pose(checked)
+    checked.id().is_none() && !is_alone && !model.sensors.is_of_pose(checked)
 }
 
 /// Adds a measurement to the candidates, linearized and with its Mahalanobis distance, or to the newcomers.
@@ -151,7 +151,7 @@ fn associate_one(
         return Ok(());
     }
     let Some(subject) = subject_of(state, model, checked, &mut workspace.named)? else {
-        workspace.newcomers.push(Newcomer { id: checked.id, measurement: *checked });
+        workspace.newcomers.push(Newcomer { id: checked.id(), measurement: *checked });
         return Ok(());
     };
     let candidate = Match::add(&mut workspace.matches, subject, checked);
@@ -176,7 +176,7 @@ fn subject_of(
     if model.sensors.is_of_pose(checked) {
         return Ok(Some(Subject::Pose));
     }
-    let Some(id) = checked.id else { return Ok(nearest(state, model, checked)?.map(Subject::Landmark)) };
+    let Some(id) = checked.id() else { return Ok(nearest(state, model, checked)?.map(Subject::Landmark)) };
     if !named.insert(id) {
         return Err(DropReason::DuplicateFeature);
     }
@@ -230,35 +230,33 @@ pub fn distance(state: &State, model: &Model, m: &mut Match) -> Option<f64> {
     mahalanobis_squared(&m.residual, &covariance, m.dim)
 }
 
-impl Associated {
-    /// Associates the same measurement in another state; not at all if that state does not have its landmark, or
-    /// already has the landmark that the measurement would begin.
-    fn again(&self, state: &State, model: &Model, workspace: &mut Associations) {
-        let known = match self.subject {
-            Subject::Pose => Some(Subject::Pose),
-            Subject::Landmark(id) => state.find(id).map(Subject::Landmark),
-        };
-        match (self.role, self.subject, known) {
-            (Role::First, Subject::Landmark(id), None) => {
-                workspace.newcomers.push(Newcomer { id: Some(id), measurement: self.measurement });
-            }
-            (Role::Held, Subject::Landmark(id), None) => {
-                workspace.newcomers.push(Newcomer { id: Some(id), measurement: self.measurement });
-            }
-            (Role::Held, Subject::Pose, _) if state.georeference.is_some() => {
-                workspace.newcomers.push(Newcomer { id: None, measurement: self.measurement });
-            }
-            (Role::Again | Role::Held, _, Some(subject)) => {
-                let candidate = Match::add(&mut workspace.matches, subject, &self.measurement);
-                if linearize(state, &model.sensors, candidate, model.filter.linearization()) {
-                    candidate.scale(self.noise_scale);
-                    candidate.linearization_point = self.linearization_point;
-                } else {
-                    workspace.matches.pop();
-                }
-            }
-            _ => {}
+/// Associates the same measurement in another state; not at all if that state does not have its landmark, or
+/// already has the landmark that the measurement would begin.
+fn associate_again(measurement: &Associated, state: &State, model: &Model, workspace: &mut Associations) {
+    let known = match measurement.subject {
+        Subject::Pose => Some(Subject::Pose),
+        Subject::Landmark(id) => state.find(id).map(Subject::Landmark),
+    };
+    match (measurement.role, measurement.subject, known) {
+        (Role::First, Subject::Landmark(id), None) => {
+            workspace.newcomers.push(Newcomer { id: Some(id), measurement: measurement.measurement });
         }
+        (Role::Held, Subject::Landmark(id), None) => {
+            workspace.newcomers.push(Newcomer { id: Some(id), measurement: measurement.measurement });
+        }
+        (Role::Held, Subject::Pose, _) if state.georeference.is_some() => {
+            workspace.newcomers.push(Newcomer { id: None, measurement: measurement.measurement });
+        }
+        (Role::Again | Role::Held, _, Some(subject)) => {
+            let candidate = Match::add(&mut workspace.matches, subject, &measurement.measurement);
+            if linearize(state, &model.sensors, candidate, model.filter.linearization()) {
+                candidate.scale(measurement.noise_scale);
+                candidate.linearization_point = measurement.linearization_point;
+            } else {
+                workspace.matches.pop();
+            }
+        }
+        _ => {}
     }
 }
 
@@ -268,7 +266,7 @@ impl Evidence<'_> {
         match self {
             Evidence::Observed { measurements, .. } => measurements.iter().any(|o| o.height_m != 0.0),
             Evidence::Associated(checked_measurements) => {
-                checked_measurements.iter().any(|r| r.measurement.height_m != 0.0)
+                checked_measurements.iter().any(|r| r.measurement.height_m() != 0.0)
             }
         }
     }

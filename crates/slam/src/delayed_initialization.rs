@@ -21,22 +21,21 @@ mod places;
 pub mod row;
 mod used;
 
-use crate::associated::{Associated, Subject};
-use crate::belief::{STRIKES, STRUCK_FOR_S};
-use crate::checked::CheckedMeasurement;
-use crate::config::MapMode;
 use crate::delayed_initialization::places::FEWEST;
-use crate::delayed_initialization::row::pose_of;
-use crate::filter::Coordinates;
-use crate::model::Model;
-use crate::output::DropReason;
-use crate::prune::make_room;
-use crate::sensor::Sensors;
-use crate::state::points::{append_point, new_landmark};
-use crate::state::waiting::{AnchorPose, Sighting, Waiting};
-use crate::state::{State, StateLandmark};
+use crate::delayed_initialization::row::points;
 use lienav_base::stamp::Stamp;
-use lienav_lie::Se2;
+use lienav_planar::associated::{Associated, Subject};
+use lienav_planar::belief::{STRIKES, STRUCK_FOR_S};
+use lienav_planar::checked::CheckedMeasurement;
+use lienav_planar::config::MapMode;
+use lienav_planar::filter::Coordinates;
+use lienav_planar::model::Model;
+use lienav_planar::output::DropReason;
+use lienav_planar::prune::make_room;
+use lienav_planar::sensor::Sensors;
+use lienav_planar::state::points::{append_point, new_landmark};
+use lienav_planar::state::waiting::{AnchorPose, Sighting, Waiting};
+use lienav_planar::state::{State, StateLandmark};
 use nalgebra::{Matrix2, Matrix2x3, Vector2};
 use places::{Place, places};
 use used::{trust_in, use_all};
@@ -102,7 +101,7 @@ pub fn take(
         known.map_or_else(|| Waiting { id, sightings: Vec::new(), due: FEWEST }, |at| state.waiting.swap_remove(at));
     let taken = if known.is_some() { Taken::Waits } else { Taken::Initialized };
     waiting.sightings.push(Sighting { anchor_pose, measurement: *checked });
-    waiting.forget_what_is_gone(state);
+    forget_what_is_gone(&mut waiting, state);
     let count = waiting.sightings.len();
     let mut place = None;
     if count >= waiting.due {
@@ -130,7 +129,7 @@ pub fn settle(state: &mut State, model: &Model, stamp: Stamp) {
     }
     while let Some(at) = state.waiting.iter().position(|waiting| state.find(waiting.id).is_some()) {
         let mut waiting = state.waiting.swap_remove(at);
-        waiting.forget_what_is_gone(state);
+        forget_what_is_gone(&mut waiting, state);
         let used: Vec<f64> =
             waiting.sightings.iter().map(|sighting| trust_in(state, model, &waiting, sighting)).collect();
         use_all(state, model, &waiting, &used);
@@ -141,7 +140,7 @@ pub fn settle(state: &mut State, model: &Model, stamp: Stamp) {
 /// Drops all measurements that wait, with their anchor poses.
 pub fn give_up(state: &mut State) {
     state.waiting.clear();
-    std::mem::take(&mut state.anchor_poses).iter().for_each(|anchor_pose| anchor_pose.drop_points(state));
+    std::mem::take(&mut state.anchor_poses).iter().for_each(|anchor_pose| drop_points(anchor_pose, state));
 }
 
 /// Takes note of measurements that the gate has left out. A landmark that they leave for so long, while others are
@@ -187,7 +186,7 @@ pub fn note_outliers(state: &mut State, model: &Model, gated: &[Associated], sta
 
 /// The anchor pose of this instant: one that is there, or a new one.
 fn anchor_pose(state: &mut State, stamp: Stamp, has_heading: bool) -> AnchorPose {
-    let is_there = |v: &&AnchorPose| v.stamp == stamp && v.points(state).is_some();
+    let is_there = |v: &&AnchorPose| v.stamp == stamp && points(v, state).is_some();
     let known = state.anchor_poses.last().filter(is_there).copied();
     let origin = known.map_or_else(|| append_point(state, &Vector2::zeros(), stamp), |known| known.origin);
     let mut ahead = known.and_then(|known| known.ahead);
@@ -217,7 +216,7 @@ fn the_place(state: &State, model: &Model, waiting: &Waiting, latest: &CheckedMe
             (state.pose.transform_back(&best.x), back * best.covariance * back.transpose())
         }
     };
-    let std = latest.covariance[(0, 0)].sqrt();
+    let std = latest.noise()[(0, 0)].sqrt();
     let bend = places::bend(state, &model.sensors, latest, &z, &covariance)?;
     let allowed = 1.0 + (waiting.sightings.len() as f64 / PATIENCE).floor();
     let is_narrow = covariance.trace() <= (SPREAD * allowed).powi(2) * z.norm_squared();
@@ -245,7 +244,7 @@ fn tidy(state: &mut State, stamp: Stamp) {
             k += 1;
             k > ANCHOR_POSES / 2 || k % 2 == 1
         });
-        gone.iter().for_each(|anchor_pose| anchor_pose.drop_points(state));
+        gone.iter().for_each(|anchor_pose| drop_points(anchor_pose, state));
         for waiting in &mut state.waiting {
             waiting
                 .sightings
@@ -259,40 +258,19 @@ fn tidy(state: &mut State, stamp: Stamp) {
     let is_needed = |v: &AnchorPose| origins.binary_search(&v.origin).is_ok();
     let (needed, gone): (Vec<AnchorPose>, Vec<AnchorPose>) = state.anchor_poses.iter().partition(|v| is_needed(v));
     state.anchor_poses = needed;
-    gone.iter().for_each(|anchor_pose| anchor_pose.drop_points(state));
+    gone.iter().for_each(|anchor_pose| drop_points(anchor_pose, state));
 }
 
-impl AnchorPose {
-    /// The indices of its points.
-    fn points(&self, state: &State) -> Option<(usize, Option<usize>)> {
-        let ahead = match self.ahead {
-            Some(ahead) => Some(state.find(ahead)?),
-            None => None,
-        };
-        Some((state.find(self.origin)?, ahead))
-    }
-
-    /// The pose of the base, in the frame of the landmarks.
-    fn pose(&self, state: &State) -> Option<Se2> {
-        Some(pose_of(state, self.points(state)?))
-    }
-
-    fn drop_points(&self, state: &mut State) {
-        for id in std::iter::once(self.origin).chain(self.ahead) {
-            if let Some(i) = state.find(id) {
-                state.swap_remove(i);
-            }
+/// Removes the points of an anchor pose from the state.
+fn drop_points(anchor_pose: &AnchorPose, state: &mut State) {
+    for id in std::iter::once(anchor_pose.origin).chain(anchor_pose.ahead) {
+        if let Some(i) = state.find(id) {
+            state.swap_remove(i);
         }
     }
 }
 
-impl Waiting {
-    fn forget_what_is_gone(&mut self, state: &State) {
-        self.sightings.retain(|sighting| sighting.anchor_pose.points(state).is_some());
-    }
-
-    /// Whether its measurements are of sensors that there are.
-    pub fn is_sound(&self, sensors: &Sensors) -> bool {
-        self.sightings.iter().all(|sighting| sensors.has(&sighting.measurement))
-    }
+/// Drops the measurements whose anchor pose is no longer in the state.
+fn forget_what_is_gone(waiting: &mut Waiting, state: &State) {
+    waiting.sightings.retain(|sighting| points(&sighting.anchor_pose, state).is_some());
 }

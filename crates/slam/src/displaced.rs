@@ -20,18 +20,18 @@
 //! the same before and after the motion, up to the rotation of the axes.
 
 use crate::associate::Associations;
-use crate::associated::{Associated, Role, Subject};
-use crate::filter::Coordinates;
-use crate::linearize::{Match, Preview, innovation_covariance, relinearize};
-use crate::model::Model;
-use crate::output::DropReason;
-use crate::propagate::Rows;
-use crate::state::State;
-use crate::update::{Workspace, joint_distance, numbers};
 use crate::wide_prior::distance_variance;
 use lienav_ekf::covariance::POSE;
 use lienav_ekf::mahalanobis::mahalanobis_squared;
 use lienav_lie::{Se2, skew, wrap_angle};
+use lienav_planar::associated::{Associated, Role, Subject};
+use lienav_planar::filter::Coordinates;
+use lienav_planar::linearize::{Match, Preview, innovation_covariance, relinearize};
+use lienav_planar::model::Model;
+use lienav_planar::output::DropReason;
+use lienav_planar::propagate::Rows;
+use lienav_planar::state::State;
+use lienav_planar::update::{Workspace, joint_distance, numbers};
 use nalgebra::{Matrix2, Matrix3, Vector2, Vector3};
 
 /// A robot turned by more than this is moved before the update, rad: beyond, the rotations of the prior and those of

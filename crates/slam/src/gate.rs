@@ -1,12 +1,12 @@
 //! The gate: which associated measurements correct the state.
 
 use crate::associate::Associations;
-use crate::associated::{Associated, Role, Subject};
-use crate::linearize::Match;
-use crate::model::Model;
-use crate::output::DropReason;
-use crate::state::State;
 use lienav_base::stamp::Stamp;
+use lienav_planar::associated::{Associated, Role, Subject};
+use lienav_planar::linearize::Match;
+use lienav_planar::model::Model;
+use lienav_planar::output::DropReason;
+use lienav_planar::state::State;
 use nalgebra::Matrix3;
 /// A measurement that is less probably one as the noise says is left out.
 const LEAST_TRUST: f64 = 0.1;

@@ -1,16 +1,16 @@
 //! A [`Finder`] that is fed with the input of a filter.
 
-use crate::calibration::Calibration;
-use crate::config::Config;
-use crate::filter::Filter;
-use crate::input::{Measurement, MeasurementKind};
-use crate::measurement::Mount;
-use crate::motion::Increment;
-use crate::output::{Counts, DropReason};
-use crate::sensor::{Sensor, Sensors};
-use crate::tilt_noise::TiltNoise;
 use lienav_lie::Se2;
 use lienav_map::{Candidate, Displacement, Finder, FinderConfig, LandmarkMap, LandmarkMapError, Sighting, Verdict};
+use lienav_planar::calibration::Calibration;
+use lienav_planar::config::Config;
+use lienav_planar::filter::Filter;
+use lienav_planar::input::{Measurement, MeasurementKind};
+use lienav_planar::measurement::Mount;
+use lienav_planar::motion::Increment;
+use lienav_planar::output::{Counts, DropReason};
+use lienav_planar::sensor::{Sensor, Sensors};
+use lienav_planar::tilt_noise::TiltNoise;
 use nalgebra::{Matrix2, Matrix3};
 
 /// Finds a robot in a map from odometry and measurements as [`Slam`](crate::Slam) takes them.

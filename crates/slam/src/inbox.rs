@@ -5,13 +5,13 @@
 //! processed at its own stamp. The output depends on the stamps only, not on the order of arrival, as long as no
 //! message is later than the window.
 
-use crate::config::TwistHold;
 use crate::imu_yaw_rate::{self, IMU_FRESH_S};
-use crate::input::{Imu, Measurement, MeasurementKind, Odometry};
-use crate::motion::Segment;
-use crate::names::Names;
-use crate::tilt::Tilt;
 use lienav_base::stamp::Stamp;
+use lienav_planar::config::TwistHold;
+use lienav_planar::input::{Imu, Measurement, MeasurementKind, Odometry};
+use lienav_planar::motion::Segment;
+use lienav_planar::names::Names;
+use lienav_planar::tilt::Tilt;
 use nalgebra::Vector2;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;

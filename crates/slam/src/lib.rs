@@ -169,73 +169,38 @@ extern crate self as lienav_slam;
 
 mod active_landmarks;
 mod associate;
-mod associated;
 mod association;
-mod augment;
-mod belief;
 mod bound;
-mod calibration;
-mod chart;
-mod check;
-mod checked;
-mod config;
 mod delayed_initialization;
 mod displaced;
 mod early;
 
 mod estimator;
-mod filter;
 mod fixed_lag;
 mod gate;
-mod gate_bounds;
 mod gaussian_sum;
-mod georeference;
 mod global_localization;
 mod history;
 mod imu_yaw_rate;
 mod inbox;
-mod input;
 mod iterate;
 mod kalman_filter;
-mod known_map;
-mod level;
-mod linearize;
-mod linearized;
 mod lookahead;
-mod measurement;
-mod model;
-mod motion;
 mod moved_or_gone;
-mod names;
-mod neighbourhood;
 mod newcomers;
 mod noise_estimation;
 mod odometry_limits;
-mod output;
-mod pose_clones;
 mod pose_hypotheses;
-mod propagate;
-mod prune;
-mod record;
 mod recover;
 mod relocate;
-mod retract;
-mod sensor;
 mod slam;
-mod state;
 mod steady;
 mod step;
 #[cfg(test)]
 mod tests;
-mod tilt;
-mod tilt_noise;
-mod time_correlated_errors;
-mod time_correlation;
 mod trace;
 mod track_loss;
-mod update;
 mod wide_prior;
-mod without;
 
 pub use lienav_ekf::{by_id, kernel};
 
@@ -246,56 +211,56 @@ pub use lienav_map::{
     NearCovariances, SharedLandmark, Sighting, Verdict,
 };
 
-pub use associated::{Role, Subject};
-pub use calibration::{Calibration, MOTION, SENSOR, SensorJacobian};
-pub use checked::CheckedMeasurement;
-pub use georeference::world_of_two;
 pub use global_localization::GlobalLocalization;
 pub use kalman_filter::{Block, Correction as KalmanCorrection, KalmanFilter};
-pub use linearized::{LinearizedMeasurement, LinearizedStep};
-pub use measurement::{
+pub use lienav_planar::associated::{Role, Subject};
+pub use lienav_planar::calibration::{Calibration, MOTION, SENSOR, SensorJacobian};
+pub use lienav_planar::checked::CheckedMeasurement;
+pub use lienav_planar::georeference::world_of_two;
+pub use lienav_planar::linearized::{LinearizedMeasurement, LinearizedStep};
+pub use lienav_planar::measurement::{
     Bearing, Component, LandmarkMeasurement, Noise, PoseMeasurement, Position, Range, RangeBearing, StereoBearings,
     Triangulated, Value,
 };
-pub use measurement::{Expected, Mount};
-pub use motion::{Increment, Segment, increment, v_matrix_derivative};
-pub use pose_clones::Motion;
-pub use sensor::{Sensor, Sensors};
-pub use state::FIRST_OWN_ID;
+pub use lienav_planar::measurement::{Expected, Mount};
+pub use lienav_planar::motion::{Increment, Segment, increment, v_matrix_derivative};
+pub use lienav_planar::pose_clones::Motion;
+pub use lienav_planar::sensor::{Sensor, Sensors};
+pub use lienav_planar::state::FIRST_OWN_ID;
 pub use trace::{SeenMeasurement, Trace, TracedMeasurement, TracedStep};
 
 pub use association::identity;
 pub use association::tally::Tally as AssociationTally;
-pub use belief::LandmarkStatus;
-pub use calibration::{CalibrationEstimate, CalibrationParameter};
-pub use chart::{Centre, Chart, Charts};
-pub use config::{
+pub use lienav_base::clock::TimeJump;
+pub use lienav_ekf::validity::{EXACT_VARIANCE, valid_covariance};
+pub use lienav_planar::belief::LandmarkStatus;
+pub use lienav_planar::calibration::{CalibrationEstimate, CalibrationParameter};
+pub use lienav_planar::chart::{Centre, Chart, Charts};
+pub use lienav_planar::config::{
     AbsoluteConfig, Association, CalibrationConfig, Config, ConfigError, GateConfig, InitialConfig, LearningConfig,
     MapConfig, MapMode, MotionConfig, NoiseUnit, Prior, SPECS, SensorConfig, StartMode, TimingConfig, TwistHold,
     TwistPath, WhenFull, WorldConfig, WorldFrame,
 };
-pub use filter::{
+pub use lienav_planar::filter::{
     CompositionError, Coordinates, Correction, Discretization, Errors, Filter, Initialization, Linearization, NoiseAt,
     StereoModel, UnknownFilter,
 };
-pub use input::{Imu, Label, Measurement, MeasurementKind, Odometry, Scan, TooManySensors};
-pub use lienav_base::clock::TimeJump;
-pub use lienav_ekf::validity::{EXACT_VARIANCE, valid_covariance};
+pub use lienav_planar::input::{Imu, Label, Measurement, MeasurementKind, Odometry, Scan, TooManySensors};
+pub use lienav_planar::output::{Counts, DropReason, Landmark, PoseEstimate, Step};
+pub use lienav_planar::tilt::Tilt;
+pub use lienav_planar::without::{Mechanism, Without};
 pub use noise_estimation::{LearnedNoise, LearnedSensor};
-pub use output::{Counts, DropReason, Landmark, PoseEstimate, Step};
 pub use slam::{
     ExternalMeasurement, LocalMap, ReadExternal, RelocalizeError, ResumeError, SavedState, Slam, TakeMapError,
 };
-pub use tilt::Tilt;
-pub use without::{Mechanism, Without};
 
 /// Names of before, which programs may have.
 #[doc(hidden)]
 pub use {
-    checked::CheckedMeasurement as Reading,
-    config::NoiseUnit as NoiseReading,
-    input::{Measurement as Observation, MeasurementKind as FeatureKind, Scan as Features},
-    linearized::LinearizedMeasurement as LinearizedReading,
+    lienav_planar::checked::CheckedMeasurement as Reading,
+    lienav_planar::config::NoiseUnit as NoiseReading,
+    lienav_planar::input::{Measurement as Observation, MeasurementKind as FeatureKind, Scan as Features},
+    lienav_planar::linearized::LinearizedMeasurement as LinearizedReading,
     slam::{ExternalMeasurement as OutsideReading, ReadExternal as ReadOutside},
     trace::{SeenMeasurement as SeenReading, TracedMeasurement as TracedReading},
 };

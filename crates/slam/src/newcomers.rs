@@ -1,18 +1,18 @@
 //! Measurements of new landmarks, and the first measurements from outside.
 
 use crate::associate::Associations;
-use crate::associated::{Associated, Newcomer, Role, Subject};
-use crate::augment::augment;
-use crate::config::MapMode;
 use crate::delayed_initialization::{Taken, is_placeless, settle, take};
-use crate::georeference;
-use crate::model::Model;
-use crate::names::Names;
-use crate::output::{Counts, DropReason};
-use crate::prune::make_room;
-use crate::state::State;
-use crate::time_correlated_errors::begin_offset;
 use lienav_base::stamp::Stamp;
+use lienav_planar::associated::{Associated, Newcomer, Role, Subject};
+use lienav_planar::augment::augment;
+use lienav_planar::config::MapMode;
+use lienav_planar::georeference;
+use lienav_planar::model::Model;
+use lienav_planar::names::Names;
+use lienav_planar::output::{Counts, DropReason};
+use lienav_planar::prune::make_room;
+use lienav_planar::state::State;
+use lienav_planar::time_correlated_errors::begin_offset;
 /// Adds new landmarks, and returns how many. They have the numbers that they had before, if these scans are taken in
 /// again. None is added while it is suspected that the robot is elsewhere, nor to a known map that stays as it is;
 /// measurements from outside are compared with the map from then on.

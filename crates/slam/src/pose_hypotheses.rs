@@ -7,15 +7,15 @@
 //! Of clutter nothing is known here. A measurement at the edge of the gate of a landmark that is known exactly is as
 //! likely of none, up to the odds that a landmark is read.
 
-use crate::associated::Subject;
 use crate::association::beam::{Beam, Item, Joint, Pair, WINDOW};
-use crate::checked::CheckedMeasurement;
-use crate::input::{Measurement, MeasurementKind};
-use crate::linearize::{Match, innovation_covariance, linearize, shared_covariance};
-use crate::model::Model;
-use crate::neighbourhood::Neighbourhood;
-use crate::state::State;
 use lienav_ekf::mahalanobis::mahalanobis_squared;
+use lienav_planar::associated::Subject;
+use lienav_planar::checked::CheckedMeasurement;
+use lienav_planar::input::{Measurement, MeasurementKind};
+use lienav_planar::linearize::{Match, innovation_covariance, linearize, shared_covariance};
+use lienav_planar::model::Model;
+use lienav_planar::neighbourhood::Neighbourhood;
+use lienav_planar::state::State;
 use nalgebra::Matrix3;
 
 /// So many measurements of a scan that are not clear are weighed together; more are left out.
@@ -108,7 +108,7 @@ impl PoseHypotheses {
         for (place, measurement) in measurements.iter().enumerate() {
             // What is no measurement of a landmark is not for this to judge.
             let checked = model.sensors.read(kind, measurement).ok().filter(|r| !model.sensors.is_of_pose(r));
-            let checked = checked.filter(|checked| checked.id.is_none());
+            let checked = checked.filter(|checked| checked.id().is_none());
             self.is_placed.push(checked.is_none());
             let Some(checked) = checked else { continue };
             let first = self.pairs.len();

@@ -2,23 +2,23 @@
 
 use crate::active_landmarks::activate;
 use crate::associate::{Associations, Evidence, Input, associate};
-use crate::associated::Associated;
-use crate::checked::CheckedMeasurement;
 use crate::delayed_initialization::give_up;
 use crate::displaced::{displace, is_allowed, linearize_there, refer_to_mean};
 use crate::gate::gate;
-use crate::input::MeasurementKind;
-use crate::model::Model;
-use crate::motion::Increment;
-use crate::output::{Counts, DropReason};
-use crate::pose_clones;
-use crate::propagate::{Rows, propagate};
 use crate::relocate::{agreeing, displacement};
-use crate::state::State;
-use crate::time_correlated_errors::take_offsets;
 use crate::track_loss::{Agreement, TrackLoss, unknown_motions};
 use crate::wide_prior::{Place, Wide, place};
 use lienav_lie::Se2;
+use lienav_planar::associated::Associated;
+use lienav_planar::checked::CheckedMeasurement;
+use lienav_planar::input::MeasurementKind;
+use lienav_planar::model::Model;
+use lienav_planar::motion::Increment;
+use lienav_planar::output::{Counts, DropReason};
+use lienav_planar::pose_clones;
+use lienav_planar::propagate::{Rows, propagate};
+use lienav_planar::state::State;
+use lienav_planar::time_correlated_errors::take_offsets;
 
 /// What became of the prior before the gate.
 #[derive(Clone, Copy, Debug)]

@@ -1,13 +1,13 @@
 //! Relocation: the rigid motion of the robot that makes most measurements agree with the map.
 
-use crate::checked::CheckedMeasurement;
-use crate::gate_bounds::Gate;
-use crate::measurement::Mount;
-use crate::measurement::value::{fixed, padded};
-use crate::sensor::Sensors;
-use crate::state::State;
 use lienav_ekf::mahalanobis::mahalanobis_squared;
 use lienav_lie::{Se2, skew};
+use lienav_planar::checked::CheckedMeasurement;
+use lienav_planar::gate_bounds::Gate;
+use lienav_planar::measurement::Mount;
+use lienav_planar::measurement::value::{fixed, padded};
+use lienav_planar::sensor::Sensors;
+use lienav_planar::state::State;
 use nalgebra::{Matrix2x3, Matrix3, Vector2, Vector3};
 use std::f64::consts::PI;
 

@@ -9,10 +9,10 @@
 //! Measurements that were left out and agree with each other need no such patience: landmarks do not all move by one
 //! rigid motion. Where one motion of the robot explains most of them, three scans in a row are enough.
 
-use crate::motion::Increment;
 use crate::wide_prior::{Place, Wide};
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
+use lienav_planar::motion::Increment;
 use nalgebra::{Matrix3, Vector3};
 use serde::{Deserialize, Serialize};
 

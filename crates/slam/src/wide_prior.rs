@@ -20,17 +20,17 @@
 //! Landmarks that the robot has come to know since move along with it. Where it is the robot whose place in the map is
 //! known, and others are not (a part of the map that was begun in between), these move instead.
 
-use crate::associated::Subject;
-use crate::checked::CheckedMeasurement;
-use crate::filter::{Coordinates, Errors, Filter, Initialization};
-use crate::linearize::Match;
-use crate::model::Model;
 use crate::relocate::displacement;
-use crate::sensor::Sensors;
-use crate::state::State;
-use crate::without::Mechanism;
 use lienav_ekf::mahalanobis::mahalanobis_squared;
 use lienav_lie::{Se2, skew};
+use lienav_planar::associated::Subject;
+use lienav_planar::checked::CheckedMeasurement;
+use lienav_planar::filter::{Coordinates, Errors, Filter, Initialization};
+use lienav_planar::linearize::Match;
+use lienav_planar::model::Model;
+use lienav_planar::sensor::Sensors;
+use lienav_planar::state::State;
+use lienav_planar::without::Mechanism;
 use nalgebra::{Matrix2, Matrix2x3, Matrix3, Vector2, Vector3};
 
 /// So many measurements are enough to find the robot: more cost time and tell nothing that the update would not tell.
@@ -104,7 +104,7 @@ pub fn place(state: &State, model: &Model, candidates: &[Match], wide: &mut Wide
         measurements += 1;
         // A prior that is narrower than the noise has no room to bend. Without an identity, a match is a guess by this
         // prior: it does not tell where the robot is.
-        if candidate.prior <= 1.0 || candidate.measurement.id.is_none() {
+        if candidate.prior <= 1.0 || candidate.measurement.id().is_none() {
             continue;
         }
         let z = state.in_robot(i);

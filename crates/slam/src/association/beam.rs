@@ -16,7 +16,7 @@
 //! compared with these alone, so that n items with k targets each take at most n·k·WIDTH products with a factor of 24
 //! rows.
 
-use crate::measurement::value::MAX_DIM;
+use lienav_planar::measurement::value::MAX_DIM;
 use nalgebra::{Matrix3, Vector3};
 
 /// A hypothesis less likely than the best by this factor, as a logarithm, is left out: e⁻⁹ is one in 8,000.

@@ -1,10 +1,10 @@
 //! Two landmarks at one place that are never measured in one scan are one.
 
-use crate::associated::{Ambiguity, Associated, Role, Subject};
 use crate::association::memory::{CONFIRMED, Memory};
-use crate::model::Model;
-use crate::state::State;
-use crate::state::places::difference;
+use lienav_planar::associated::{Ambiguity, Associated, Role, Subject};
+use lienav_planar::model::Model;
+use lienav_planar::state::State;
+use lienav_planar::state::places::difference;
 
 /// Two landmarks that were read in one scan are two.
 const CONTRADICTED: f64 = 50.0;

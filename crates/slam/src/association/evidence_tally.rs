@@ -9,11 +9,11 @@
 //! as of [`Trial`](super::Trial), over the landmarks that were known before, and those that were begun since. P_chance
 //! is that of the gate which a landmark had before it was read.
 
-use crate::associated::Ambiguity;
 use crate::association::memory::{Memory, is_placed};
 use crate::association::trial::{MAX_LOG_RATIO, MOST_MISSED, excess, read};
-use crate::model::Model;
-use crate::state::State;
+use lienav_planar::associated::Ambiguity;
+use lienav_planar::model::Model;
+use lienav_planar::state::State;
 
 /// The evidence of the last scan about one landmark.
 #[derive(Clone, Copy, Debug)]

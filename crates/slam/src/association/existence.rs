@@ -1,7 +1,7 @@
 //! What is known of one landmark without identity, besides its place: whether it exists, its class and its diameter.
 
 use crate::association::rates::Rates;
-use crate::input::Label;
+use lienav_planar::input::Label;
 use serde::{Deserialize, Serialize};
 
 /// So many classes are counted of one landmark.

@@ -6,8 +6,8 @@
 //!
 //! A look is remembered as seen from a landmark that was read in it, so that it moves with the map.
 
-use crate::state::State;
 use lienav_lie::{Se2, wrap_angle};
+use lienav_planar::state::State;
 use nalgebra::{Rotation2, Vector2};
 use serde::{Deserialize, Serialize};
 use std::f64::consts::TAU;

@@ -5,19 +5,19 @@
 //! with the others in a second search; where that does not decide, the measurement begins a candidate, and
 //! [`merge`](super::loop_closure) joins the two when more is known.
 
-use crate::associated::{Ambiguity, Newcomer, Subject};
 use crate::association::beam::{ANCHORS, Beam, Item, Joint, Pair, WINDOW};
 use crate::association::existence::EXISTS;
 use crate::association::identity::WIDE_M2;
 use crate::association::memory::Memory;
-use crate::checked::CheckedMeasurement;
-use crate::filter::Coordinates;
-use crate::linearize::{Match, innovation_covariance, linearize, shared_covariance};
-use crate::model::Model;
-use crate::output::{Counts, DropReason};
-use crate::state::State;
-use crate::state::places::difference;
 use lienav_ekf::mahalanobis::{mahalanobis_squared, relative_trace};
+use lienav_planar::associated::{Ambiguity, Newcomer, Subject};
+use lienav_planar::checked::CheckedMeasurement;
+use lienav_planar::filter::Coordinates;
+use lienav_planar::linearize::{Match, innovation_covariance, linearize, shared_covariance};
+use lienav_planar::model::Model;
+use lienav_planar::output::{Counts, DropReason};
+use lienav_planar::state::State;
+use lienav_planar::state::places::difference;
 use nalgebra::{Matrix2, Matrix3, Vector2};
 
 /// So many landmarks one measurement may be of, in each of the two searches: those likeliest by themselves.
@@ -147,12 +147,12 @@ pub fn associate(
 /// An order of measurements that depends on what they are.
 fn compare(a: &CheckedMeasurement, b: &CheckedMeasurement) -> std::cmp::Ordering {
     let numbers = |measurement: &CheckedMeasurement| {
-        let CheckedMeasurement { value: v, covariance: c, label, .. } = *measurement;
+        let (v, c, label) = (measurement.value(), measurement.noise(), measurement.label());
         let class = f64::from(label.class);
         [v.x, v.y, v.z, c.m11, c.m22, c.m33, c.m12, class, label.diameter_m, label.diameter_std_m]
     };
     let by_value = || numbers(a).iter().zip(numbers(b)).map(|(a, b)| a.total_cmp(&b)).find(|order| order.is_ne());
-    a.sensor.cmp(&b.sensor).then_with(|| by_value().unwrap_or(std::cmp::Ordering::Equal))
+    a.index().cmp(&b.index()).then_with(|| by_value().unwrap_or(std::cmp::Ordering::Equal))
 }
 
 impl JointWorkspace {
@@ -219,7 +219,7 @@ impl JointWorkspace {
             let weight = memory.weight(
                 state.landmarks[target.landmark].id,
                 &state.in_robot(target.landmark),
-                &measurement.label,
+                measurement.label(),
             ) + surprise(&candidate, gate, density);
             if let Some(pair) = Pair::new(target.landmark, (candidate.residual, covariance), dim, weight) {
                 self.found.push((pair.alone, candidate, pair, is_local));

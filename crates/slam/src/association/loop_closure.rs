@@ -24,13 +24,13 @@ use crate::association::memory::Memory;
 use crate::association::never_read::never_read;
 use crate::association::trial::Trial;
 use crate::displaced::displace;
-use crate::filter::Coordinates;
-use crate::model::Model;
-use crate::state::places::difference;
-use crate::state::{State, StateLandmark};
-use crate::update::{Workspace, identify, move_back};
-use crate::without::Mechanism;
 use lienav_lie::Se2;
+use lienav_planar::filter::Coordinates;
+use lienav_planar::model::Model;
+use lienav_planar::state::places::difference;
+use lienav_planar::state::{State, StateLandmark};
+use lienav_planar::update::{Workspace, identify, move_back};
+use lienav_planar::without::Mechanism;
 use nalgebra::{Matrix2, Vector2};
 
 /// So many landmarks are looked at for others at the same place.

@@ -6,17 +6,17 @@
 //! − P_D where it is not (integrated probabilistic data association; Mušicki, Evans, Stanković 1994). Candidates are
 //! in the filter like landmarks, but not in its output; they leave it if the odds fall, or if they are out of view.
 
-use crate::associated::{Ambiguity, Associated, Role, Subject};
 use crate::association::cuts::Cuts;
 use crate::association::existence::Existence;
 use crate::association::field_of_view::{FieldOfView, place};
 use crate::association::rates::Rates;
 use crate::association::tally::Tally;
-use crate::input::Label;
-use crate::model::Model;
-use crate::state::State;
-use crate::without::Mechanism;
 use lienav_base::stamp::Stamp;
+use lienav_planar::associated::{Ambiguity, Associated, Role, Subject};
+use lienav_planar::input::Label;
+use lienav_planar::model::Model;
+use lienav_planar::state::State;
+use lienav_planar::without::Mechanism;
 use nalgebra::Vector2;
 use serde::{Deserialize, Serialize};
 
@@ -280,14 +280,14 @@ impl Memory {
         for Associated { subject, measurement, role, .. } in measurements {
             let Subject::Landmark(id) = *subject else { continue };
             let Some((z, noise)) = model.sensors.place(&state.mounts, measurement) else { continue };
-            self.rates.measurement(&z, &measurement.label);
-            if measurement.id.is_some() {
+            self.rates.measurement(&z, measurement.label());
+            if measurement.id().is_some() {
                 self.rates.reach(&z);
                 continue;
             }
             match (self.place(id), role) {
                 (Err(k), Role::First) => {
-                    let mut existence = Existence::new(id, self.scan, prior, &measurement.label);
+                    let mut existence = Existence::new(id, self.scan, prior, measurement.label());
                     existence.last_measurement = self.measurements;
                     self.existences.insert(k, existence);
                     self.field_of_view.make_room(self.existences.len());
@@ -299,7 +299,7 @@ impl Memory {
                     let existence = &mut self.existences[k];
                     existence.odds = (existence.odds + log_ratio.ln().clamp(0.0, MAX_LOG_RATIO)).min(2.0 * CONFIRMED);
                     (existence.last, existence.last_measurement) = (self.scan, self.measurements);
-                    existence.label(&measurement.label);
+                    existence.label(measurement.label());
                     if existence.is_confirmed {
                         self.cuts.bridge(existence.first, self.scan);
                     }

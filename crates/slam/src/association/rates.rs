@@ -2,7 +2,7 @@
 //!
 //! Both are counts with a prior that a few scans outweigh, and that fade, so that they follow a world that changes.
 
-use crate::input::Label;
+use lienav_planar::input::Label;
 use nalgebra::Vector2;
 use serde::{Deserialize, Serialize};
 use std::f64::consts::{FRAC_1_SQRT_2, PI, TAU};

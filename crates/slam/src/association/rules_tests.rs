@@ -7,13 +7,13 @@ use super::joint::{self, JointWorkspace};
 use super::loop_closure::{Landmarks, MergeWorkspace, force_loop, pair};
 use super::memory::Memory;
 use super::trial::Trial;
-use crate::associated::Subject;
-use crate::input::Label;
-use crate::model::Model;
-use crate::state::{State, StateLandmark};
 use crate::{Config, Counts, Filter, Measurement, MeasurementKind};
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
+use lienav_planar::associated::Subject;
+use lienav_planar::input::Label;
+use lienav_planar::model::Model;
+use lienav_planar::state::{State, StateLandmark};
 use nalgebra::{Matrix2, Matrix2x3, Matrix3, Vector2, Vector3};
 
 const POSITION_STD: f64 = 0.05;

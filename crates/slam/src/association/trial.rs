@@ -19,14 +19,14 @@
 //! before the loop, beside their ν degrees of freedom. It is the logarithm of how much likelier they are with another
 //! variance, the most likely one.
 
-use crate::associated::Ambiguity;
 use crate::association::field_of_view::{FieldOfView, ViewCell, place};
 use crate::association::identity::{NEAR_M2, PLACED_M2};
 use crate::association::memory::Memory;
 use crate::association::never_read::never_read;
-use crate::model::Model;
-use crate::state::State;
-use crate::state::places::difference;
+use lienav_planar::associated::Ambiguity;
+use lienav_planar::model::Model;
+use lienav_planar::state::State;
+use lienav_planar::state::places::difference;
 
 /// The logarithm of the odds at which a loop is believed, and at which it is undone.
 const BELIEVED: f64 = 16.0;

@@ -1,12 +1,12 @@
 //! Where a landmark may be, from all its measurements.
 
-use crate::checked::CheckedMeasurement;
-use crate::delayed_initialization::row::Row;
-use crate::model::Model;
-use crate::sensor::Sensors;
-use crate::state::State;
-use crate::state::waiting::Sighting;
+use crate::delayed_initialization::row::{Row, linearize_sighting, points, pose_of};
 use lienav_lie::Se2;
+use lienav_planar::checked::CheckedMeasurement;
+use lienav_planar::model::Model;
+use lienav_planar::sensor::Sensors;
+use lienav_planar::state::State;
+use lienav_planar::state::waiting::Sighting;
 use nalgebra::{DMatrix, DVector, Matrix2, SymmetricEigen, Vector2};
 
 /// The fewest measurements that tell a place: two tell it and nothing confirms them.
@@ -54,7 +54,7 @@ pub struct Place {
 pub fn places(state: &State, model: &Model, sightings: &[Sighting]) -> Vec<Place> {
     let seen: Vec<(Se2, &CheckedMeasurement)> = sightings
         .iter()
-        .filter_map(|sighting| Some((sighting.anchor_pose.pose(state)?, &sighting.measurement)))
+        .filter_map(|sighting| Some((pose_of(state, points(&sighting.anchor_pose, state)?), &sighting.measurement)))
         .collect();
     let Some((first, measurement)) = seen.first() else { return Vec::new() };
     let starts = model.sensors.hypotheses(&state.mounts, measurement);
@@ -145,7 +145,8 @@ fn descend(
 fn weigh(state: &State, model: &Model, sightings: &[Sighting], mut x: Vector2<f64>) -> Option<Place> {
     let mut place = None;
     for _ in 0..WEIGHED {
-        let rows: Vec<Option<Row>> = sightings.iter().map(|s| s.linearize(state, &model.sensors, &x)).collect();
+        let rows: Vec<Option<Row>> =
+            sightings.iter().map(|s| linearize_sighting(s, state, &model.sensors, &x)).collect();
         let (mut left_out, mut trusted, mut used) =
             (0.0, Vec::with_capacity(rows.len()), Vec::with_capacity(rows.len()));
         for (sighting, row) in sightings.iter().zip(&rows) {

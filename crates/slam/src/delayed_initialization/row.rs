@@ -1,14 +1,14 @@
 //! One measurement of a landmark without a place, linearized from its anchor pose.
 
-use crate::calibration::Calibration;
-use crate::checked::CheckedMeasurement;
-use crate::model::Model;
-use crate::sensor::Sensors;
-use crate::state::State;
-use crate::state::waiting::Sighting;
 use lienav_ekf::covariance::Covariance;
 use lienav_lie::Se2;
 use lienav_lie::skew;
+use lienav_planar::calibration::Calibration;
+use lienav_planar::checked::CheckedMeasurement;
+use lienav_planar::model::Model;
+use lienav_planar::sensor::Sensors;
+use lienav_planar::state::State;
+use lienav_planar::state::waiting::{AnchorPose, Sighting};
 use nalgebra::Vector2;
 /// A measurement with a smaller probability of being one as its noise says is left out.
 const LEAST_TRUST: f64 = 0.1;
@@ -47,11 +47,9 @@ impl Row {
     }
 }
 
-impl Sighting {
-    /// Linearizes it for a landmark at `l`, in the frame of the landmarks.
-    pub fn linearize(&self, state: &State, sensors: &Sensors, l: &Vector2<f64>) -> Option<Row> {
-        linearize(state, sensors, self.anchor_pose.points(state)?, &self.measurement, l)
-    }
+/// Linearizes a measurement from an anchor pose for a landmark at `l`, in the frame of the landmarks.
+pub fn linearize_sighting(sighting: &Sighting, state: &State, sensors: &Sensors, l: &Vector2<f64>) -> Option<Row> {
+    linearize(state, sensors, points(&sighting.anchor_pose, state)?, &sighting.measurement, l)
 }
 
 /// Linearizes a measurement from the anchor pose of these two points, of a landmark at `l`.
@@ -96,6 +94,15 @@ pub fn linearized_from(
     let row = linearize(state, sensors, (origin, Some(ahead)), measurement, l)?;
     let [a, b, c, d] = [0, 1, 2, 3].map(|k| row.entries[k].1);
     Some((row.residual, [row.by_landmark.x, row.by_landmark.y, c, d, a, b]))
+}
+
+/// The indices of the points of an anchor pose in the state, if both are there.
+pub fn points(anchor_pose: &AnchorPose, state: &State) -> Option<(usize, Option<usize>)> {
+    let ahead = match anchor_pose.ahead {
+        Some(ahead) => Some(state.find(ahead)?),
+        None => None,
+    };
+    Some((state.find(anchor_pose.origin)?, ahead))
 }
 
 /// The pose of the base, in the frame of the landmarks, from its origin and the point ahead of it.

@@ -5,16 +5,17 @@
 //! long pulls more than one that was measured too short by as much, and over many landmarks the scale of the map
 //! drifts. The errors of the better estimate are not correlated with the residuals.
 
-use crate::model::Model;
-use crate::retract::retract;
-use crate::state::State;
-use crate::state::waiting::{Sighting, Waiting};
+use crate::delayed_initialization::row::linearize_sighting;
 use lienav_base::stamp::Stamp;
+use lienav_planar::model::Model;
+use lienav_planar::retract::retract;
+use lienav_planar::state::State;
+use lienav_planar::state::waiting::{Sighting, Waiting};
 
 /// How far a measurement is to be trusted, of a landmark that is in the state: 0 where the gate leaves it out.
 pub fn trust_in(state: &State, model: &Model, waiting: &Waiting, sighting: &Sighting) -> f64 {
     let Some(i) = state.find(waiting.id) else { return 0.0 };
-    let Some(mut row) = sighting.linearize(state, &model.sensors, &state.landmarks[i].x) else { return 0.0 };
+    let Some(mut row) = linearize_sighting(sighting, state, &model.sensors, &state.landmarks[i].x) else { return 0.0 };
     let at = state.covariance.row_of(i);
     row.entries.extend([(at, row.by_landmark.x), (at + 1, row.by_landmark.y)]);
     row.trust(model, &sighting.measurement, row.with(&row, state) + row.variance)
@@ -44,7 +45,9 @@ fn correct(
     let mut before: Option<Stamp> = None;
     for (sighting, trust) in waiting.sightings.iter().zip(trusted).filter(|(_, trust)| **trust > 0.0) {
         let there = linearized_at.map_or(&*state, |(there, _)| there);
-        let Some(mut row) = sighting.linearize(there, &model.sensors, &there.landmarks[i].x) else { continue };
+        let Some(mut row) = linearize_sighting(sighting, there, &model.sensors, &there.landmarks[i].x) else {
+            continue;
+        };
         let since = before.map_or(f64::INFINITY, |before| sighting.anchor_pose.stamp.since(before));
         row.variance *= model.sensors.repetition(&sighting.measurement, since) / trust;
         row.entries.extend([(at, row.by_landmark.x), (at + 1, row.by_landmark.y)]);

@@ -2,10 +2,10 @@
 
 use super::field_of_view::FieldOfView;
 use super::measured::{Measured, difference};
-use crate::calibration::MOTION;
-use crate::motion::Increment;
 use lienav_lie::{Se2, skew};
 use lienav_map::{LandmarkMap, MapLandmark, SpatialHash};
+use lienav_planar::calibration::MOTION;
+use lienav_planar::motion::Increment;
 use nalgebra::{Matrix2, Matrix3, SMatrix, SVector, Vector2};
 use std::f64::consts::TAU;
 

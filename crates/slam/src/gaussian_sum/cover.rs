@@ -3,8 +3,8 @@
 
 use super::component::{Component, Landmarks};
 use super::measured::Measured;
-use crate::calibration::MOTION;
 use lienav_lie::{Se2, skew};
+use lienav_planar::calibration::MOTION;
 use nalgebra::{Matrix2, Matrix3, SVector, Vector3};
 use std::f64::consts::TAU;
 

@@ -3,8 +3,8 @@
 use crate::association::evidence_tally::EvidenceTally;
 use crate::history::checkpoint::Point;
 use crate::inbox::QueuedScan;
-use crate::output::Processed;
 use crate::slam::Slam;
+use lienav_planar::output::Processed;
 
 impl Slam {
     /// Does something that leaves the filter where it is, and has what it tells of the last scan as it was.

@@ -2,8 +2,8 @@
 
 use crate::estimator::Suspicion;
 use crate::global_localization::GlobalLocalization;
-use crate::motion::Increment;
 use lienav_base::stamp::Stamp;
+use lienav_planar::motion::Increment;
 /// What is known of the way since the last scan that was used.
 #[derive(Default)]
 pub struct Recovery {

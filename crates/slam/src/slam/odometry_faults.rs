@@ -17,14 +17,14 @@
 
 use crate::association::cuts::Cut;
 use crate::association::evidence_tally::EvidenceTally;
-use crate::config::{Config, MapMode};
 use crate::estimator::Slip;
 use crate::history::MAX_LANDMARKS;
 use crate::history::odometry_faults::{Branch, BranchPoint, SUSPICIOUS, SlipHypothesis};
-use crate::output::{Processed, Step};
 use crate::slam::Slam;
-use crate::without::Mechanism;
 use lienav_base::stamp::Stamp;
+use lienav_planar::config::{Config, MapMode};
+use lienav_planar::output::{Processed, Step};
+use lienav_planar::without::Mechanism;
 
 /// Where the filter was is kept after so many scans with measurements.
 const EVERY: usize = 4;

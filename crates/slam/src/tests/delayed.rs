@@ -165,8 +165,8 @@ fn what_waits_is_used_when_another_sensor_places_the_landmark() {
 #[test]
 fn a_measurement_from_a_anchor_pose_is_linearized_as_it_is() {
     use crate::Coordinates;
-    use crate::calibration::Calibration;
     use crate::delayed_initialization::row::linearized_from;
+    use lienav_planar::calibration::Calibration;
     let config = crate::SensorConfig { x_m: 0.3, y_m: -0.2, yaw_rad: 0.4, ..crate::SensorConfig::default() };
     let sensors = Sensors::new(&config, crate::StereoModel::Bearings, &[]);
     for coordinates in [Coordinates::World, Coordinates::Robot, Coordinates::Invariant] {

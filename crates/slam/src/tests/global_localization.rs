@@ -1,10 +1,10 @@
 //! From measurements of a filter's sensors to a pose that the filter can take.
 
 use super::with_stated_noise;
-use crate::motion::Increment;
 use crate::{DropReason, GlobalLocalization, LandmarkMap, MapLandmark, Measurement, MeasurementKind, Slam};
 use crate::{FinderConfig, Verdict};
 use lienav_lie::{Se2, wrap_angle};
+use lienav_planar::motion::Increment;
 use nalgebra::{Matrix2, Matrix3, Vector2, Vector3};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;

@@ -7,7 +7,7 @@ use lienav_map::{LandmarkMap, MapLandmark};
 use nalgebra::{DMatrix, Matrix2, Matrix2x3, Vector2};
 
 impl State {
-    /// Appends a landmark x = C·pose + Σ A_i x_i + e that depends on others: [`Covariance::append_given`].
+    /// Appends a landmark x = C·pose + Σ A_i x_i + e that depends on others: `Covariance::append_given`.
     pub fn append_given(
         &mut self,
         landmark: StateLandmark,

@@ -12,7 +12,7 @@
 //! [split](Match::split) off so that both parts are positive semidefinite. b is in units of one standard deviation, so
 //! that it stays the same where R grows with the range. With b in the state, what a landmark says of the robot's motion
 //! between two measurements is as exact as v, and what it says of the place no surer than L b. The state has two rows
-//! of b for each of [`SLOTS`] landmarks, those that were read last: before it is read, b of a landmark is unknown, with
+//! of b for each of `SLOTS` landmarks, those that were read last: before it is read, b of a landmark is unknown, with
 //! variance 1, and independent of the rest; and it is again when T has passed several times. A landmark that finds all
 //! slots taken by others of the last moments is read with an inflated noise instead,
 //! [`Sensors::repetition`](super::sensor::Sensors::repetition).

@@ -6,7 +6,7 @@
 //!
 //! ψ = ∠(y₂ − y₁) − ∠(a₂ − a₁),  t = y₂ − R(ψ)a₂
 //!
-//! This is taken over as soon as the heading follows to [`HEADING_STD`], which is where measurements become nearly
+//! This is taken over as soon as the heading follows to `HEADING_STD`, which is where measurements become nearly
 //! linear in it, with the covariance that follows from the noise of both positions, and with the correlation with the
 //! pose and with the time-correlated part of the errors. Until then measurements from outside correct nothing.
 

@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 /// The choices that make a filter. Each choice that the thesis makes or leaves open (Shen 2019, ch. 5) is one of them.
 ///
 /// ```
-/// use lienav_slam::{Centre, Chart, Charts, Correction, Errors, Filter, StereoModel};
+/// use lienav_planar::chart::{Centre, Chart, Charts};
+/// use lienav_planar::filter::{Correction, Errors, Filter, StereoModel};
 ///
 /// // The invariant filter with charts of log-range, corrected once, nothing linearized again.
 /// let charts = Charts { kind: Chart::LogRange, centre: Centre::Robot };
@@ -279,7 +280,7 @@ impl Filter {
     }
 
     /// The same with motions that are rigid: by the exponential.
-    pub(crate) fn rigid(self) -> Self {
+    pub fn rigid(self) -> Self {
         let mut filter = self;
         match &mut filter.errors {
             Errors::World { discretization, .. } | Errors::Robot { discretization } => {
@@ -292,7 +293,7 @@ impl Filter {
 
     /// The same for a map that stays as it is: landmarks that are frozen have errors in the map, and robot coordinates
     /// have no room for these.
-    pub(crate) fn in_map(self) -> Self {
+    pub fn in_map(self) -> Self {
         let Errors::Robot { discretization } = self.errors else { return self };
         let (linearization, initialization) = (Linearization::Current, Initialization::Correlated);
         Self { errors: Errors::World { linearization, initialization, discretization }, ..self }

@@ -69,7 +69,7 @@ impl LinearizedStep {
     }
 
     /// This step, preceded by motions that were noted elsewhere.
-    pub(super) fn after(mut self, motions: &Self) -> Self {
+    pub fn after(mut self, motions: &Self) -> Self {
         self.pose_transition *= motions.pose_transition;
         self.landmark_transition *= motions.landmark_transition;
         self

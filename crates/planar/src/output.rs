@@ -42,7 +42,7 @@ pub struct Step {
 
 impl Step {
     /// This one, and a second one of the same stamp after it.
-    pub(crate) fn joined_by(self, after: Self) -> Self {
+    pub fn joined_by(self, after: Self) -> Self {
         Self {
             nis: self.nis + after.nis,
             dof: self.dof + after.dof,

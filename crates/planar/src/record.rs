@@ -9,7 +9,7 @@ use crate::state::State;
 
 impl LinearizedStep {
     /// The measurements that the state was updated by.
-    pub(super) fn note_matches(&mut self, state: &State, matches: &[Match]) {
+    pub fn note_matches(&mut self, state: &State, matches: &[Match]) {
         self.measurements.extend(matches.iter().map(|m| LinearizedMeasurement {
             subject: state.identity(m.subject),
             dim: m.dim,
@@ -20,7 +20,7 @@ impl LinearizedStep {
     }
 
     /// The landmarks that were begun by the measurements of this step.
-    pub(super) fn note_initialized(&mut self, state: &State, filter: &Filter, measurements: &[Associated]) {
+    pub fn note_initialized(&mut self, state: &State, filter: &Filter, measurements: &[Associated]) {
         for measurement in measurements.iter().filter(|measurement| measurement.role == Role::First) {
             let Subject::Landmark(id) = measurement.subject else { continue };
             let Some(i) = state.find(id) else { continue };

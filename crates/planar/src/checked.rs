@@ -25,11 +25,13 @@ pub struct CheckedMeasurement {
 
 impl CheckedMeasurement {
     /// The numbers that were read, as its sensor takes them; zeros beyond its dimension.
+    #[inline]
     pub fn value(&self) -> &Vector3<f64> {
         &self.value
     }
 
     /// Their covariance; zeros beyond its dimension.
+    #[inline]
     pub fn noise(&self) -> &Matrix3<f64> {
         &self.covariance
     }
@@ -52,8 +54,27 @@ impl CheckedMeasurement {
         height_m: 0.0,
     };
 
+    /// The landmark that it names.
+    #[inline]
+    pub fn id(&self) -> Option<u32> {
+        self.id
+    }
+
+    /// Class and diameter of the landmark, where the front end knows them.
+    #[inline]
+    pub fn label(&self) -> &Label {
+        &self.label
+    }
+
+    /// The height of the landmark above the base, m; 0 where it is not known.
+    #[inline]
+    pub fn height_m(&self) -> f64 {
+        self.height_m
+    }
+
     /// The sensor, by its place among all.
-    pub(crate) fn index(&self) -> usize {
+    #[inline]
+    pub fn index(&self) -> usize {
         usize::from(self.sensor)
     }
 }

@@ -21,6 +21,7 @@ pub fn append_point(state: &mut State, z: &Vector2<f64>, stamp: Stamp) -> u32 {
     id
 }
 
+/// A landmark at `x`, m, in the coordinates of the state, that one measurement at `stamp` has given.
 pub fn new_landmark(state: &State, id: u32, x: Vector2<f64>, stamp: Stamp) -> StateLandmark {
     StateLandmark {
         id,

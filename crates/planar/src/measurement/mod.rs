@@ -2,7 +2,7 @@
 //!
 //! A measurement is one type. [`LandmarkMeasurement`] is a function of where a landmark is in the sensor frame, y =
 //! h(z) + b + n; [`PoseMeasurement`] a function of where the sensor is in the map. Both state their dimension D in
-//! their type, and the filter, the batch estimate and the simulator take them as a [`Sensor`](crate::Sensor): a
+//! their type, and the filter, the batch estimate and the simulator take them as a [`Sensor`](crate::sensor::Sensor): a
 //! measurement on its mount. [`Position`], [`RangeBearing`], [`Range`], [`Bearing`], [`StereoBearings`] and
 //! [`Triangulated`] are written against the same interface that a program outside of this crate has.
 

@@ -14,7 +14,7 @@ pub const MAX_VARIANCE: f64 = 1e12;
 /// One to three numbers that were read together.
 ///
 /// ```
-/// use lienav_slam::Value;
+/// use lienav_planar::measurement::Value;
 /// let range_bearing = Value::from([3.2, -0.4]);
 /// assert_eq!((range_bearing.len(), range_bearing[1]), (2, -0.4));
 /// ```
@@ -163,12 +163,12 @@ impl TryFrom<Bits> for Noise {
 }
 
 /// The upper left corner.
-pub(crate) fn fixed<const R: usize, const C: usize, const P: usize>(padded: &SMatrix<f64, 3, P>) -> SMatrix<f64, R, C> {
+pub fn fixed<const R: usize, const C: usize, const P: usize>(padded: &SMatrix<f64, 3, P>) -> SMatrix<f64, R, C> {
     SMatrix::from_fn(|i, j| padded[(i, j)])
 }
 
 /// With zeros below, and to the right.
-pub(crate) fn padded<const R: usize, const C: usize, const P: usize>(m: &SMatrix<f64, R, C>) -> SMatrix<f64, 3, P> {
+pub fn padded<const R: usize, const C: usize, const P: usize>(m: &SMatrix<f64, R, C>) -> SMatrix<f64, 3, P> {
     SMatrix::from_fn(|i, j| if i < R && j < C { m[(i, j)] } else { 0.0 })
 }
 

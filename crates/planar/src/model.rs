@@ -8,12 +8,17 @@ use crate::sensor::{Sensor, Sensors};
 use crate::state::time_correlated::SLOTS;
 use crate::tilt_noise::TiltNoise;
 use crate::without::Without;
+
 /// What a step needs besides state and input: the filter, the sensors, the gate, the limits of the map.
 #[derive(Clone, Debug)]
 pub struct Model {
+    /// The filter.
     pub filter: Filter,
+    /// The sensors, each on its nominal mount.
     pub sensors: Sensors,
+    /// The bounds on squared Mahalanobis distances.
     pub gate: Gate,
+    /// The limits of the map.
     pub map: MapConfig,
     /// How measurements without identity are associated.
     pub association: Association,

@@ -21,7 +21,8 @@ use std::sync::Arc;
 ///
 /// ```
 /// use lienav_lie::Se2;
-/// use lienav_slam::{RangeBearing, Sensor};
+/// use lienav_planar::measurement::RangeBearing;
+/// use lienav_planar::sensor::Sensor;
 ///
 /// let lidar = RangeBearing { range_std_m: 0.03, bearing_std_rad: 0.01, min_range_m: 0.1, max_range_m: 25.0, ..RangeBearing::default() };
 /// let sensor = Sensor::of_landmarks(lidar, Se2::new(0.2, 0.0, 0.0));

@@ -53,7 +53,7 @@ impl Config {
     }
 
     /// What the filter does with a map: in a map in parts it makes the open part, whatever is known of the others.
-    pub(crate) fn filter_mode(&self) -> MapMode {
+    pub fn filter_mode(&self) -> MapMode {
         if self.makes_submaps() { MapMode::Mapping } else { self.map.mode }
     }
 

@@ -46,7 +46,8 @@ impl Tilt {
         Vector2::new(self.pitch.sin() * self.roll.cos(), -self.roll.sin())
     }
 
-    pub(super) fn is_finite(&self) -> bool {
+    /// Whether both angles are finite.
+    pub fn is_finite(&self) -> bool {
         self.roll.is_finite() && self.pitch.is_finite()
     }
 }

@@ -61,6 +61,7 @@ impl TiltNoise {
 /// Roll and pitch in the state.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TiltInState {
+    /// The noise as the settings have it.
     pub stated: TiltNoise,
     /// σ², as learned, rad².
     pub variance: f64,

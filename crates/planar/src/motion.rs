@@ -276,7 +276,7 @@ mod tests {
     }
 
     fn uncalibrated() -> Calibration {
-        Calibration::new(&crate::CalibrationConfig::default())
+        Calibration::new(&crate::config::CalibrationConfig::default())
     }
 
     /// ∂(t, a)/∂(v, w) by central differences.

@@ -38,15 +38,15 @@ impl Names {
 
     /// What a measurement that initializes a landmark was taken for, if it has no identity.
     pub fn of_newcomer(&self, measurement: &CheckedMeasurement) -> Option<u32> {
-        if self.0.is_empty() || measurement.id.is_some() { None } else { self.of(&measurement.value) }
+        if self.0.is_empty() || measurement.id().is_some() { None } else { self.of(measurement.value()) }
     }
 }
 
 /// Measurements without identity that corrected or began a landmark, with its number.
 fn named(measurements: &[Associated]) -> impl Iterator<Item = (Vector3<f64>, u32)> + '_ {
     measurements.iter().filter_map(|associated| match (associated.subject, associated.role) {
-        (Subject::Landmark(id), Role::First | Role::Again) if associated.measurement.id.is_none() => {
-            Some((associated.measurement.value, id))
+        (Subject::Landmark(id), Role::First | Role::Again) if associated.measurement.id().is_none() => {
+            Some((*associated.measurement.value(), id))
         }
         _ => None,
     })
@@ -103,7 +103,7 @@ mod tests {
 
     fn read(value: f64, id: u32, role: Role) -> Associated {
         let value = Vector3::new(value, 0.0, 0.0);
-        let label = crate::Label::default();
+        let label = crate::input::Label::default();
         let measurement =
             CheckedMeasurement { sensor: 0, id: None, value, covariance: Matrix3::identity(), label, height_m: 0.0 };
         Associated::new(Subject::Landmark(id), measurement, role)

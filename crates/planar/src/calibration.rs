@@ -334,7 +334,7 @@ impl Calibration {
     }
 
     /// Roll and pitch in the state.
-    pub(crate) fn tilt(&self) -> Option<&TiltInState> {
+    pub fn tilt(&self) -> Option<&TiltInState> {
         self.tilt.as_ref()
     }
 

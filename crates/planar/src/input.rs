@@ -9,13 +9,15 @@ use serde::{Deserialize, Serialize};
 /// The velocity of the base, as wheels or a drive model measure it, in the base frame (REP 103).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Odometry {
-    /// When it was measured; [`super::MotionConfig::hold`] says for which interval the velocities hold.
+    /// When it was measured; [`MotionConfig::hold`](crate::config::MotionConfig::hold) says for which interval the
+    /// velocities hold.
     pub stamp: Stamp,
     /// Forward and leftward velocity, m/s (v of Shen 2019, eq. (5.3)).
     pub velocity: Vector2<f64>,
     /// Angular velocity about the vertical, rad/s (w of eq. (5.3)).
     pub yaw_rate: f64,
-    /// Covariance of (v_x, v_y, w) of this one sample; `None` leaves it to [`super::MotionConfig`].
+    /// Covariance of (v_x, v_y, w) of this one sample; `None` leaves it to
+    /// [`MotionConfig`](crate::config::MotionConfig).
     pub covariance: Option<Matrix3<f64>>,
 }
 
@@ -33,7 +35,7 @@ pub struct Imu {
     pub stamp: Stamp,
     /// Rate of the heading, rad/s: already projected onto the vertical.
     pub yaw_rate: f64,
-    /// How the base leans, if known; used if [`super::MotionConfig::use_tilt`] is set.
+    /// How the base leans, if known; used if [`MotionConfig::use_tilt`](crate::config::MotionConfig::use_tilt) is set.
     pub tilt: Option<Tilt>,
 }
 
@@ -68,7 +70,7 @@ pub enum MeasurementKind {
     /// (x, y, yaw) of the sensor in the world, m and rad.
     #[serde(skip)]
     WorldPose,
-    /// As the sensor that a program added reads them, by its number: [`super::Slam::add_sensor`].
+    /// As the sensor that a program added reads them, by its number: `Slam::add_sensor`.
     #[serde(skip)]
     Added(u8),
 }
@@ -94,7 +96,7 @@ impl MeasurementKind {
     }
 
     /// The inverse of [`MeasurementKind::index`].
-    pub(crate) fn at(index: usize) -> Option<Self> {
+    pub fn at(index: usize) -> Option<Self> {
         match index {
             0 => Some(Self::RelativePosition),
             1 => Some(Self::RangeBearing),
@@ -108,7 +110,7 @@ impl MeasurementKind {
     }
 
     /// Place among all sensors: those above, then those that were added.
-    pub(crate) fn index(self) -> usize {
+    pub fn index(self) -> usize {
         match self {
             Self::RelativePosition => 0,
             Self::RangeBearing => 1,
@@ -159,7 +161,7 @@ pub struct Measurement {
     pub label: Label,
     /// Height of the point that was measured above the origin of the base, along the axis of the base, m; 0 where it is
     /// not known. A base that leans puts a landmark off by this height times roll and pitch, which the filter takes
-    /// into account ([`super::MotionConfig::tilt_std_rad`]).
+    /// into account ([`MotionConfig::tilt_std_rad`](crate::config::MotionConfig::tilt_std_rad)).
     #[serde(default)]
     pub height_m: f64,
 }

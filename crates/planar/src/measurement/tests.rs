@@ -154,12 +154,12 @@ proptest! {
     #[test]
     fn jacobians_by_the_calibration_against_finite_differences(x in 1.0..9.0f64, y in -4.0..4.0f64, theta in -3.0..3.0f64) {
         let mut priors = CalibrationConfig::default();
-        for parameter in &crate::CalibrationParameter::ALL[crate::MOTION..] {
+        for parameter in &crate::calibration::CalibrationParameter::ALL[crate::calibration::MOTION..] {
             if let Some(prior) = priors.prior_mut(*parameter) {
                 prior.sigma = 0.1;
             }
         }
-        (priors.world.frame, priors.world.error_std_m) = (crate::WorldFrame::Estimated, 0.5);
+        (priors.world.frame, priors.world.error_std_m) = (crate::config::WorldFrame::Estimated, 0.5);
         let mut calibration = Calibration::new(&priors);
         calibration.set_world(&Se2::new(y, -x, 0.7 * theta));
         calibration.set_tilt(Some(TiltInState::new(TiltNoise { std_rad: 0.01, time_s: 1.0 }, Stamp::default())));
@@ -181,10 +181,10 @@ proptest! {
         for (kind, seen) in values {
             let checked = sensors.read(kind, &Measurement { height_m: 1.7, ..seen }).unwrap();
             let jacobian = expect(&mounts, &checked).by_calibration.unwrap();
-            for k in 0..crate::SENSOR {
+            for k in 0..crate::calibration::SENSOR {
                 let at = |sign: f64| {
                     let mut moved = calibration.clone();
-                    moved.correct_one(CalibrationParameter::ALL[crate::MOTION + k], sign * h);
+                    moved.correct_one(CalibrationParameter::ALL[crate::calibration::MOTION + k], sign * h);
                     expect(&sensors.mounts(&moved), &checked).residual
                 };
                 let numeric = (at(-1.0) - at(1.0)).map(wrap_angle) / (2.0 * h);

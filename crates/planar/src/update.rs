@@ -63,7 +63,7 @@ pub struct Updated {
 
 /// Updates the state by `matches`. `noise_rows` is the effect of the last motion's noise on every error, G L with
 /// noise L n, n ~ N(0, I); only a filter that splits corrections uses it. `moved_by` is how far the state is from the
-/// mean of its prior, where it was [moved](super::displaced) since, and empty otherwise.
+/// mean of its prior, where it was moved since, and empty otherwise.
 ///
 /// With S = H P Hᵀ + R = L Lᵀ and W = P Hᵀ L⁻ᵀ: x ← x + W L⁻¹ r, P ← P − W Wᵀ. In robot coordinates H = [0 | H_O], and
 /// this is the reduced Bayesian update (Shen 2019, eq. (5.24)) in covariance form: where Σ_NO = 0 the rows of W that
@@ -123,7 +123,7 @@ fn begin_correction(work: &mut Workspace, moved_by: &[f64], n: usize) {
     work.delta.resize(n, 0.0);
 }
 
-/// Takes a state that was [moved](super::displaced) back to the mean of its prior: an update without a measurement.
+/// Takes a state that was moved back to the mean of its prior: an update without a measurement.
 pub fn move_back(state: &mut State, moved_by: &[f64], filter: &Filter, work: &mut Workspace) {
     if moved_by.is_empty() {
         return;
