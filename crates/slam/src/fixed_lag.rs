@@ -6,8 +6,8 @@
 //! posterior. The result is what the filter would have estimated with better ranges from the beginning; no measurement
 //! is used twice.
 
-use crate::associate::{Evidence, Input};
 use crate::step::{StepBuffers, step};
+use lienav_associate::associate::{Evidence, Input};
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
 use lienav_planar::associated::{Associated, Role, Subject};

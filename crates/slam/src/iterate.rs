@@ -1,6 +1,6 @@
 //! Gauss–Newton on the posterior: matches are linearized again where the update would bring the estimate.
 
-use crate::wide_prior::exceeds_noise;
+use lienav_associate::wide_prior::exceeds_noise;
 use lienav_lie::Se2;
 use lienav_planar::linearize::{Match, Preview, relinearize};
 use lienav_planar::model::Model;

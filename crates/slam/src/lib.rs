@@ -159,6 +159,8 @@
 //! - `examples/01_range_bearing_slam.rs` is the program above with noise and a map of eight posts, `02_stereo.rs`
 //!   compares three filters, `03_a_sensor_of_your_own.rs` adds two measurements, and `04_monte_carlo.rs` tests the
 //!   covariance.
+//! - `lienav-planar` has what a step is made of, `lienav-associate` the association, and `lienav-ekf` the parts without
+//!   geometry: for a program that puts a filter together by itself.
 //! - `lienav-lie` has the groups ([`Se2`] is from there) and `lienav-base` the stamps ([`Stamp`]) and the settings;
 //!   `lienav-sim` makes input from a seed, `lienav-io` reads bags and data sets, and `lienav-eval` judges runs.
 
@@ -167,19 +169,10 @@
 #[cfg(test)]
 extern crate self as lienav_slam;
 
-mod active_landmarks;
-mod associate;
-mod association;
 mod bound;
-mod delayed_initialization;
-mod displaced;
 mod early;
-
 mod estimator;
 mod fixed_lag;
-mod gate;
-mod gaussian_sum;
-mod global_localization;
 mod history;
 mod imu_yaw_rate;
 mod inbox;
@@ -187,23 +180,57 @@ mod iterate;
 mod kalman_filter;
 mod lookahead;
 mod moved_or_gone;
-mod newcomers;
 mod noise_estimation;
 mod odometry_limits;
-mod pose_hypotheses;
-mod recover;
-mod relocate;
 mod slam;
 mod steady;
 mod step;
 #[cfg(test)]
 mod tests;
 mod trace;
-mod track_loss;
-mod wide_prior;
 
-pub use lienav_ekf::{by_id, kernel};
+#[doc(inline)]
+pub use lienav_associate::{
+    association::identity, association::tally::Tally as AssociationTally, global_localization::GlobalLocalization,
+};
+#[doc(inline)]
+pub use lienav_ekf::{
+    by_id, kernel,
+    validity::{EXACT_VARIANCE, valid_covariance},
+};
+#[doc(inline)]
+pub use lienav_planar::{
+    associated::{Role, Subject},
+    belief::LandmarkStatus,
+    calibration::{Calibration, CalibrationEstimate, CalibrationParameter, MOTION, SENSOR, SensorJacobian},
+    chart::{Centre, Chart, Charts},
+    checked::CheckedMeasurement,
+    config::{
+        AbsoluteConfig, Association, CalibrationConfig, Config, ConfigError, GateConfig, InitialConfig, LearningConfig,
+        MapConfig, MapMode, MotionConfig, NoiseUnit, Prior, SPECS, SensorConfig, StartMode, TimingConfig, TwistHold,
+        TwistPath, WhenFull, WorldConfig, WorldFrame,
+    },
+    filter::{
+        CompositionError, Coordinates, Correction, Discretization, Errors, Filter, Initialization, Linearization,
+        NoiseAt, StereoModel, UnknownFilter,
+    },
+    georeference::world_of_two,
+    input::{Imu, Label, Measurement, MeasurementKind, Odometry, Scan, TooManySensors},
+    linearized::{LinearizedMeasurement, LinearizedStep},
+    measurement::{
+        Bearing, Component, Expected, LandmarkMeasurement, Mount, Noise, PoseMeasurement, Position, Range,
+        RangeBearing, StereoBearings, Triangulated, Value,
+    },
+    motion::{Increment, Segment, increment, v_matrix_derivative},
+    output::{Counts, DropReason, Landmark, PoseEstimate, Step},
+    pose_clones::Motion,
+    sensor::{Sensor, Sensors},
+    state::FIRST_OWN_ID,
+    tilt::Tilt,
+    without::{Mechanism, Without},
+};
 
+pub use lienav_base::clock::TimeJump;
 pub use lienav_base::stamp::Stamp;
 pub use lienav_lie::Se2;
 pub use lienav_map::{
@@ -211,48 +238,12 @@ pub use lienav_map::{
     NearCovariances, SharedLandmark, Sighting, Verdict,
 };
 
-pub use global_localization::GlobalLocalization;
 pub use kalman_filter::{Block, Correction as KalmanCorrection, KalmanFilter};
-pub use lienav_planar::associated::{Role, Subject};
-pub use lienav_planar::calibration::{Calibration, MOTION, SENSOR, SensorJacobian};
-pub use lienav_planar::checked::CheckedMeasurement;
-pub use lienav_planar::georeference::world_of_two;
-pub use lienav_planar::linearized::{LinearizedMeasurement, LinearizedStep};
-pub use lienav_planar::measurement::{
-    Bearing, Component, LandmarkMeasurement, Noise, PoseMeasurement, Position, Range, RangeBearing, StereoBearings,
-    Triangulated, Value,
-};
-pub use lienav_planar::measurement::{Expected, Mount};
-pub use lienav_planar::motion::{Increment, Segment, increment, v_matrix_derivative};
-pub use lienav_planar::pose_clones::Motion;
-pub use lienav_planar::sensor::{Sensor, Sensors};
-pub use lienav_planar::state::FIRST_OWN_ID;
-pub use trace::{SeenMeasurement, Trace, TracedMeasurement, TracedStep};
-
-pub use association::identity;
-pub use association::tally::Tally as AssociationTally;
-pub use lienav_base::clock::TimeJump;
-pub use lienav_ekf::validity::{EXACT_VARIANCE, valid_covariance};
-pub use lienav_planar::belief::LandmarkStatus;
-pub use lienav_planar::calibration::{CalibrationEstimate, CalibrationParameter};
-pub use lienav_planar::chart::{Centre, Chart, Charts};
-pub use lienav_planar::config::{
-    AbsoluteConfig, Association, CalibrationConfig, Config, ConfigError, GateConfig, InitialConfig, LearningConfig,
-    MapConfig, MapMode, MotionConfig, NoiseUnit, Prior, SPECS, SensorConfig, StartMode, TimingConfig, TwistHold,
-    TwistPath, WhenFull, WorldConfig, WorldFrame,
-};
-pub use lienav_planar::filter::{
-    CompositionError, Coordinates, Correction, Discretization, Errors, Filter, Initialization, Linearization, NoiseAt,
-    StereoModel, UnknownFilter,
-};
-pub use lienav_planar::input::{Imu, Label, Measurement, MeasurementKind, Odometry, Scan, TooManySensors};
-pub use lienav_planar::output::{Counts, DropReason, Landmark, PoseEstimate, Step};
-pub use lienav_planar::tilt::Tilt;
-pub use lienav_planar::without::{Mechanism, Without};
 pub use noise_estimation::{LearnedNoise, LearnedSensor};
 pub use slam::{
     ExternalMeasurement, LocalMap, ReadExternal, RelocalizeError, ResumeError, SavedState, Slam, TakeMapError,
 };
+pub use trace::{SeenMeasurement, Trace, TracedMeasurement, TracedStep};
 
 /// Names of before, which programs may have.
 #[doc(hidden)]

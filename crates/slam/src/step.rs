@@ -1,16 +1,16 @@
 //! One step of the filter: propagate, associate, gate, update, augment, prune.
 
-use crate::active_landmarks::activate;
-use crate::associate::{Associations, Input, associate};
-use crate::delayed_initialization::note_outliers;
-use crate::displaced::pass_together;
-use crate::gate::gate;
 use crate::iterate::iterate;
-use crate::newcomers::augment_all;
 use crate::noise_estimation::NoiseFactors;
-use crate::recover::{recover, relocate_if_lost};
-use crate::track_loss::TrackLoss;
-use crate::wide_prior::{Place, Wide};
+use lienav_associate::active_landmarks::activate;
+use lienav_associate::associate::{Associations, Input, associate};
+use lienav_associate::delayed_initialization::note_outliers;
+use lienav_associate::displaced::pass_together;
+use lienav_associate::gate::gate;
+use lienav_associate::newcomers::augment_all;
+use lienav_associate::recover::{recover, relocate_if_lost};
+use lienav_associate::track_loss::TrackLoss;
+use lienav_associate::wide_prior::{Place, Wide};
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
 use lienav_planar::associated::{Ambiguity, Associated, Role, Subject};

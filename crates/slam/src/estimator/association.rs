@@ -1,13 +1,13 @@
 //! What an estimator learns of landmarks without identity, and what it knows of them.
 
-use crate::association::evidence_tally::{EvidenceTally, LandmarkEvidence, landmark_evidence};
-use crate::association::loop_closure::{Before, merge};
-use crate::association::memory::Memory;
-use crate::association::tally::Tally;
-use crate::association::trial::Trial;
 use crate::estimator::Estimator;
 use crate::estimator::point::EstimatorPoint;
 use crate::step::Outcome;
+use lienav_associate::association::evidence_tally::{EvidenceTally, LandmarkEvidence, landmark_evidence};
+use lienav_associate::association::loop_closure::{Before, merge};
+use lienav_associate::association::memory::Memory;
+use lienav_associate::association::tally::Tally;
+use lienav_associate::association::trial::Trial;
 use lienav_base::stamp::Stamp;
 use lienav_planar::associated::Subject;
 use lienav_planar::names::Names;

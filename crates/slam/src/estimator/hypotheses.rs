@@ -8,8 +8,8 @@
 //! there is one way of one state, and this is the filter without hypotheses, to the last bit.
 
 use crate::noise_estimation::NoiseFactors;
-use crate::pose_hypotheses::PoseHypotheses;
 use crate::step::Outcome;
+use lienav_associate::pose_hypotheses::PoseHypotheses;
 use lienav_planar::associated::Associated;
 use lienav_planar::filter::{Coordinates, Errors};
 use lienav_planar::model::Model;

@@ -1,10 +1,10 @@
 //! What an estimator can go back to.
 
-use crate::association::cuts::Cut;
 use crate::estimator::hypotheses::Hypothesis;
 use crate::estimator::slip::cut;
 use crate::estimator::{Estimator, SavedEstimator};
 use crate::moved_or_gone::Watch;
+use lienav_associate::association::cuts::Cut;
 use lienav_ekf::mahalanobis::mahalanobis_squared;
 use lienav_lie::wrap_angle;
 use lienav_planar::config::MapMode;

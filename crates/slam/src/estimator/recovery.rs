@@ -1,7 +1,7 @@
 //! When the prior is too wide for the association of landmarks without identity, and how to map on without it.
 
-use crate::association::memory::is_placed;
 use crate::estimator::Estimator;
+use lienav_associate::association::memory::is_placed;
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
 use lienav_planar::associated::{Associated, Role, Subject};

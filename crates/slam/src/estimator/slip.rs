@@ -1,8 +1,8 @@
 //! A robot that has moved otherwise than odometry says.
 
-use crate::association::cuts::Cut;
-use crate::association::memory::Memory;
 use crate::estimator::Estimator;
+use lienav_associate::association::cuts::Cut;
+use lienav_associate::association::memory::Memory;
 use lienav_lie::{Se2, skew};
 use lienav_planar::filter::Coordinates;
 use lienav_planar::motion::Increment;

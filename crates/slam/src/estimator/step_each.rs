@@ -1,11 +1,11 @@
 //! One step of all hypotheses of where the robot is in a known map.
 
-use crate::associate::{Evidence, Input};
 use crate::estimator::Estimator;
 use crate::estimator::hypotheses::{Hypotheses, Hypothesis};
 use crate::noise_estimation::NoiseFactors;
-use crate::pose_hypotheses::{PoseHypothesis, affordable, weigh};
 use crate::step::{Outcome, correct, predict};
+use lienav_associate::associate::{Evidence, Input};
+use lienav_associate::pose_hypotheses::{PoseHypothesis, affordable, weigh};
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
 use lienav_planar::config::{Association, MapMode};

@@ -1,9 +1,9 @@
 //! What the filter would make of the last scans, if something had been otherwise.
 
-use crate::association::evidence_tally::EvidenceTally;
 use crate::history::checkpoint::Point;
 use crate::inbox::QueuedScan;
 use crate::slam::Slam;
+use lienav_associate::association::evidence_tally::EvidenceTally;
 use lienav_planar::output::Processed;
 
 impl Slam {

@@ -2,13 +2,13 @@
 
 use crate::bound::Bound;
 use crate::early::EarlyGate;
-use crate::gaussian_sum::GaussianSum;
-use crate::global_localization::GlobalLocalization;
 use crate::inbox::Inbox;
 use crate::lookahead::LookAhead;
 use crate::odometry_limits::SpikeGate;
 use crate::slam::finder::SearchInParts;
 use crate::steady::SteadyTwist;
+use lienav_associate::gaussian_sum::GaussianSum;
+use lienav_associate::global_localization::GlobalLocalization;
 use lienav_base::clock::{CONFIRMATIONS, ClockGuard};
 use lienav_base::stamp::Stamp;
 use lienav_planar::config::Config;

@@ -7,9 +7,9 @@
 //! robot is searched for until the sum has found it.
 
 use super::Slam;
-use crate::gaussian_sum::GaussianSum;
 use crate::inbox::QueuedScan;
 use crate::{Config, Discretization, MapMode};
+use lienav_associate::gaussian_sum::GaussianSum;
 use lienav_lie::Se2;
 use lienav_planar::motion::Increment;
 use lienav_planar::without::Mechanism;

@@ -15,12 +15,12 @@
 //! as many more steps as there are hypotheses; [`KEPT`] × [`EVERY`] scans are made again where a hypothesis begins, and
 //! where it turns out to be right. It is not saved with the filter.
 
-use crate::association::cuts::Cut;
-use crate::association::evidence_tally::EvidenceTally;
 use crate::estimator::Slip;
 use crate::history::MAX_LANDMARKS;
 use crate::history::odometry_faults::{Branch, BranchPoint, SUSPICIOUS, SlipHypothesis};
 use crate::slam::Slam;
+use lienav_associate::association::cuts::Cut;
+use lienav_associate::association::evidence_tally::EvidenceTally;
 use lienav_base::stamp::Stamp;
 use lienav_planar::config::{Config, MapMode};
 use lienav_planar::output::{Processed, Step};

@@ -15,12 +15,12 @@
 //! from before the gap for one that is measured now, until the search finds the robot or [`SEARCHED_S`] have passed;
 //! later, loop closures find it.
 
-use crate::global_localization::GlobalLocalization;
 use crate::inbox::QueuedScan;
 use crate::slam::Slam;
 use crate::slam::finder::finder_config;
 use crate::slam::lost::{Recovery, Search};
 use crate::step::Outcome;
+use lienav_associate::global_localization::GlobalLocalization;
 use lienav_planar::config::{Config, MapMode};
 use lienav_planar::filter::Discretization;
 use lienav_planar::motion::Increment;

@@ -1,9 +1,9 @@
 //! The robot that may be anywhere in a known map: until it is found, there are no estimates.
 
-use crate::global_localization::GlobalLocalization;
 use crate::slam::Slam;
 use crate::slam::finder::{SearchInParts, finder_config};
 use crate::step::Outcome;
+use lienav_associate::global_localization::GlobalLocalization;
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
 use lienav_map::{LandmarkMap, LandmarkMapError};

@@ -2,10 +2,10 @@
 
 use super::laws::correlated;
 use super::{linearized, stamp, with_stated_noise};
-use crate::active_landmarks::activate_all;
 use crate::{
     Coordinates, Filter, LandmarkMap, MapLandmark, Measurement, MeasurementKind, NearCovariances, Se2, StereoModel,
 };
+use lienav_associate::active_landmarks::activate_all;
 use lienav_planar::known_map::KnownMap;
 use lienav_planar::linearize::Match;
 use lienav_planar::motion::Increment;

@@ -2,9 +2,9 @@
 
 use super::again::Named;
 use super::{config, drain, stamp};
-use crate::association::cuts::Cut;
 use crate::estimator::Slip;
 use crate::{Measurement, MeasurementKind, Noise, Odometry, Slam, Step};
+use lienav_associate::association::cuts::Cut;
 use lienav_lie::Se2;
 use nalgebra::{Matrix2, Vector2, Vector3};
 use rand::{RngExt, SeedableRng};

@@ -1,12 +1,12 @@
 //! Errors of measurements that last, as states.
 
 use super::*;
-use crate::associate::Evidence;
-use crate::associate::Input;
-use crate::association::memory::Memory;
 use crate::step::StepBuffers;
 use crate::step::step;
 use crate::{Coordinates, Filter, SavedState};
+use lienav_associate::associate::Evidence;
+use lienav_associate::associate::Input;
+use lienav_associate::association::memory::Memory;
 use lienav_planar::model::Model;
 use lienav_planar::motion::Increment;
 use lienav_planar::state::time_correlated::SLOTS;

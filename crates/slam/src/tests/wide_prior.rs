@@ -1,8 +1,8 @@
 //! A robot that may be anywhere in a map that it knows: what it claims after scans that tell where, or do not.
 
 use super::*;
-use crate::displaced::displace;
 use crate::{DropReason, Filter};
+use lienav_associate::displaced::displace;
 use lienav_lie::wrap_angle;
 use lienav_planar::motion::Increment;
 use lienav_planar::propagate::{Rows, propagate};

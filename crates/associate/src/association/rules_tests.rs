@@ -7,12 +7,15 @@ use super::joint::{self, JointWorkspace};
 use super::loop_closure::{Landmarks, MergeWorkspace, force_loop, pair};
 use super::memory::Memory;
 use super::trial::Trial;
-use crate::{Config, Counts, Filter, Measurement, MeasurementKind};
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
 use lienav_planar::associated::Subject;
+use lienav_planar::config::Config;
+use lienav_planar::filter::Filter;
 use lienav_planar::input::Label;
+use lienav_planar::input::{Measurement, MeasurementKind};
 use lienav_planar::model::Model;
+use lienav_planar::output::Counts;
 use lienav_planar::state::{State, StateLandmark};
 use nalgebra::{Matrix2, Matrix2x3, Matrix3, Vector2, Vector3};
 

@@ -2,7 +2,7 @@
 //!
 //! `docs/association.md` has the derivation. In short:
 //!
-//! - [`scan`]: the measurements of a scan, all together, by the joint density of their innovations ([`beam`]).
+//! - [`joint`]: the measurements of a scan, all together, by the joint density of their innovations ([`beam`]).
 //! - [`memory`]: what is reinitialized is a candidate until it was seen often enough beside how often it was missed;
 //!   the rates of detections and of clutter are learned ([`rates`]).
 //! - [`loop_closure`]: landmarks that turn out to be one become one, many at once; so loops are closed.

@@ -10,9 +10,9 @@
 //!
 //! in any coordinates of the error, since z depends on what points have between them alone.
 //!
-//! Where the landmark is follows from all its measurements at once, by Gauss–Newton from several starts ([`places`]).
-//! When one place explains the measurements better than every other by [`MARGIN`], and is so narrow that later
-//! measurements will be linear over it, the landmark begins there without any prior, and the update ([`used`]) takes
+//! Where the landmark is follows from all its measurements at once, by Gauss–Newton from several starts (`places`).
+//! When one place explains the measurements better than every other by `MARGIN`, and is so narrow that later
+//! measurements will be linear over it, the landmark begins there without any prior, and the update (`used`) takes
 //! every measurement once. What the measurements say beyond the place of the landmark corrects the robot's present, and
 //! all anchor poses: nothing is lost by waiting. As long as two places are left, as a beacon and its mirror image for a
 //! robot that drives straight on, the landmark waits.

@@ -275,8 +275,11 @@ impl Evidence<'_> {
 /// A scan, and the motion from the state to the pose at which the scan was taken.
 #[derive(Clone, Copy, Debug)]
 pub struct Input<'a> {
+    /// The motion of the base since the state, t in m and a in rad.
     pub motion: &'a Increment,
+    /// When the scan was taken.
     pub stamp: Stamp,
+    /// What was measured.
     pub evidence: Evidence<'a>,
 }
 

@@ -85,7 +85,9 @@ struct JoinRoom {
 /// What was before a loop was closed.
 #[derive(Debug)]
 pub struct Before {
+    /// The state.
     pub state: State,
+    /// What association remembered.
     pub memory: Memory,
     /// Recent and old landmarks that were merged.
     pub pairs: Vec<(u32, u32)>,

@@ -101,7 +101,7 @@ impl TrackLoss {
     }
 
     /// Whether measurements that do not tell where the robot is are left out of a scan of `candidates` measurements at
-    /// `stamp`: always if others tell, and otherwise for [`HELD_S`] at most.
+    /// `stamp`: always if others tell, and otherwise for `HELD_S` at most.
     pub fn holds_back(&mut self, stamp: Stamp, place: Place, candidates: usize, wide: &Wide) -> bool {
         if place != Place::Open {
             self.held_since = None;

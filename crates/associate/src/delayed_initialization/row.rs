@@ -15,14 +15,18 @@ const LEAST_TRUST: f64 = 0.1;
 
 /// One measurement, linearized: residual = by_landmark·δl + Σ h δ(row) + n.
 pub struct Row {
+    /// Measurement − prediction.
     pub residual: f64,
+    /// ∂(prediction)/∂(landmark), in the frame of the landmarks.
     pub by_landmark: Vector2<f64>,
     /// Rows of the state, and what they do.
     pub entries: Vec<(usize, f64)>,
+    /// The variance of the measurement.
     pub variance: f64,
 }
 
 impl Row {
+    /// What the entries make of a column of the covariance.
     pub fn along(&self, column: &[f64]) -> f64 {
         self.entries.iter().map(|(row, h)| h * column[*row]).sum()
     }
@@ -80,20 +84,6 @@ pub fn linearize(
         entries.extend(of_calibration(&state.calibration, |column| by_calibration.column(column).x));
     }
     Some(Row { residual: expected.residual.x, by_landmark, entries, variance: expected.noise[(0, 0)] })
-}
-
-/// The residual, and its derivative by the landmark and by both points, for tests.
-#[cfg(test)]
-pub fn linearized_from(
-    state: &State,
-    sensors: &Sensors,
-    (origin, ahead): (usize, usize),
-    measurement: &CheckedMeasurement,
-    l: &Vector2<f64>,
-) -> Option<(f64, [f64; 6])> {
-    let row = linearize(state, sensors, (origin, Some(ahead)), measurement, l)?;
-    let [a, b, c, d] = [0, 1, 2, 3].map(|k| row.entries[k].1);
-    Some((row.residual, [row.by_landmark.x, row.by_landmark.y, c, d, a, b]))
 }
 
 /// The indices of the points of an anchor pose in the state, if both are there.

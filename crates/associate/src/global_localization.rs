@@ -13,7 +13,7 @@ use lienav_planar::sensor::{Sensor, Sensors};
 use lienav_planar::tilt_noise::TiltNoise;
 use nalgebra::{Matrix2, Matrix3};
 
-/// Finds a robot in a map from odometry and measurements as [`Slam`](crate::Slam) takes them.
+/// Finds a robot in a map from odometry and measurements as `lienav_slam::Slam` takes them.
 #[derive(Debug)]
 pub struct GlobalLocalization {
     finder: Finder,

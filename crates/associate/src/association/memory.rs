@@ -48,6 +48,7 @@ const MERGE_EVERY: u64 = 1;
 /// What association remembers.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Memory {
+    /// The rates of detections and of clutter.
     pub rates: Rates,
     /// By their identity.
     #[serde(rename = "lives")]
@@ -60,6 +61,7 @@ pub struct Memory {
     measurements: u64,
     /// The stamps of the last scans, and how many measurements there had been then.
     stamps: Vec<(Stamp, u64)>,
+    /// What association did so far.
     pub tally: Tally,
     /// The last landmark that was compared with others at its place.
     pub swept: usize,

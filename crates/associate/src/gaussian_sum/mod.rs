@@ -14,23 +14,26 @@
 //! measurement is of no landmark of the map. Beside all components there is the hypothesis that the robot is at none of
 //! them, under which a measurement has the density κ; where it wins, the sum begins again.
 //!
-//! Read [`component`] for a Gaussian and its update, [`cover`] for how Gaussians cover what is not linear, and
-//! [`field_of_view`] for n and κ.
+//! Read `component` for a Gaussian and its update, `cover` for how Gaussians cover what is not linear, and
+//! `field_of_view` for n and κ.
 
 mod component;
 mod cover;
 mod field_of_view;
 mod measured;
 
-use super::{Config, Filter, Measurement, MeasurementKind, Sensor};
 use component::{Component, Landmarks};
 use field_of_view::FieldOfView;
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
 use lienav_map::LandmarkMap;
 use lienav_planar::calibration::{Calibration, CalibrationParameter, MOTION};
+use lienav_planar::config::Config;
+use lienav_planar::filter::Filter;
+use lienav_planar::input::{Measurement, MeasurementKind};
 use lienav_planar::measurement::Mount;
 use lienav_planar::motion::Increment;
+use lienav_planar::sensor::Sensor;
 use lienav_planar::sensor::Sensors;
 use measured::{Measured, difference};
 use nalgebra::{Matrix3, SVector, Vector2, Vector3};

@@ -6,8 +6,8 @@
 //!     - \sum_{\text{new}} P_{exists} \ln 10 - \tfrac12 \Bigl( D - \nu - \nu \ln \frac{D}{\nu} \Bigr)
 //! ```
 //!
-//! as of [`Trial`](super::Trial), over the landmarks that were known before, and those that were begun since. P_chance
-//! is that of the gate which a landmark had before it was read.
+//! as of [`Trial`](crate::association::trial::Trial), over the landmarks that were known before, and those that were
+//! initialized since. P_chance is that of the gate which a landmark had before it was read.
 
 use crate::association::memory::{Memory, is_placed};
 use crate::association::trial::{MAX_LOG_RATIO, MOST_MISSED, excess, read};
@@ -100,8 +100,8 @@ impl EvidenceTally {
         evidence_tally
     }
 
-    /// One in which a landmark has told so much.
-    #[cfg(test)]
+    /// The evidence of one landmark with this log-likelihood ratio, for tests of the hypotheses that it decides between.
+    #[doc(hidden)]
     pub fn telling(log_ratio: f64) -> Self {
         Self { known: vec![Known { id: 0, log_ratio, is_read: log_ratio > 0.0, next: log_ratio }], ..Self::default() }
     }
