@@ -1,7 +1,7 @@
 use super::*;
 use nalgebra::DMatrix;
+use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
 
 fn random(landmarks: usize, seed: u64) -> Covariance {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);

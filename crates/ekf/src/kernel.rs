@@ -230,8 +230,8 @@ pub fn solve_positive(a: &mut [f64], n: usize, x: &mut [f64]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rand::rngs::ChaCha8Rng;
     use rand::{RngExt, SeedableRng};
-    use rand_chacha::ChaCha8Rng;
 
     fn drawn(count: usize, seed: u64) -> Vec<f64> {
         let mut random = ChaCha8Rng::seed_from_u64(seed);

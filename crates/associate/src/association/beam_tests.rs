@@ -2,8 +2,8 @@
 
 use super::*;
 use nalgebra::{DMatrix, DVector};
+use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
 
 struct Dense(DMatrix<f64>);
 

@@ -6,8 +6,8 @@ use crate::{FinderConfig, Verdict};
 use lienav_lie::{Se2, wrap_angle};
 use lienav_planar::motion::Increment;
 use nalgebra::{Matrix2, Matrix3, Vector2, Vector3};
+use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
 
 /// Exact measurements of a lidar 0.4 m ahead and 0.1 m to the left of the base, turned by 0.3 rad.
 fn look(from: &Se2, places: &[Vector2<f64>]) -> Vec<Measurement> {

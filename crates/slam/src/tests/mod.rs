@@ -53,7 +53,7 @@ use lienav_planar::sensor::Sensors;
 use lienav_planar::state::State;
 use nalgebra::Vector2;
 use rand::SeedableRng;
-use rand_chacha::ChaCha8Rng;
+use rand::rngs::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 
 /// One instant of a recording made for a test.

@@ -7,8 +7,8 @@ use crate::{Measurement, MeasurementKind, Noise, Odometry, Slam, Step};
 use lienav_associate::association::cuts::Cut;
 use lienav_lie::Se2;
 use nalgebra::{Matrix2, Vector2, Vector3};
+use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 
 /// A robot that drives in circles among posts, of which its camera reads each in four of five looks. Where it has
