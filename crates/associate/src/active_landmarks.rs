@@ -35,7 +35,7 @@ const MAX_CANDIDATES: usize = 8;
 /// Brings the known landmarks into the state that the measurements of a scan name, or may be of. `rows` are those of
 /// the last motion: its noise is part of the error of the pose, and of theirs.
 pub fn activate(state: &mut State, model: &Model, (evidence, stamp): (Evidence<'_>, Stamp), rows: &mut Rows) {
-    if model.map.mode == MapMode::Mapping || model.known.len() == 0 {
+    if model.map.mode == MapMode::Mapping || model.known.is_empty() {
         return;
     }
     let before = state.landmarks.len();

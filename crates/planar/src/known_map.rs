@@ -68,6 +68,11 @@ impl KnownMap {
         self.landmarks.len()
     }
 
+    /// Whether no landmark is known.
+    pub fn is_empty(&self) -> bool {
+        self.landmarks.is_empty()
+    }
+
     /// All of them, in their order.
     pub fn landmarks(&self) -> &[Known] {
         &self.landmarks
