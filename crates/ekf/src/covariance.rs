@@ -51,21 +51,25 @@ impl Covariance {
     }
 
     /// Number of rows.
+    #[inline]
     pub fn dim(&self) -> usize {
         self.row_of(self.landmarks)
     }
 
     /// First row of landmark `i`.
+    #[inline]
     pub fn row_of(&self, i: usize) -> usize {
         POSE + self.calibration + 2 * i
     }
 
     /// Number of landmarks.
+    #[inline]
     pub fn features(&self) -> usize {
         self.landmarks
     }
 
     /// Element (i, j), on either side of the diagonal.
+    #[inline]
     pub fn get(&self, i: usize, j: usize) -> f64 {
         let (row, column) = if i >= j { (i, j) } else { (j, i) };
         self.data[column * self.stride + row]
@@ -77,6 +81,7 @@ impl Covariance {
     }
 
     /// Covariance of the pose.
+    #[inline]
     pub fn pose_block(&self) -> Matrix3<f64> {
         let (first, second) = (&self.data[..POSE], &self.data[self.stride + 1..self.stride + POSE]);
         let [a, b, c, d, e] = [first[0], first[1], first[2], second[0], second[1]];
@@ -207,6 +212,7 @@ impl Covariance {
     }
 
     /// Removes all landmarks, and makes pose and calibration independent, with these variances.
+    #[inline]
     pub fn reset(&mut self, pose: &Matrix3<f64>, calibration: &[f64]) {
         self.landmarks = 0;
         self.set_pose_block(pose);
@@ -215,6 +221,7 @@ impl Covariance {
 
     /// P ← P − W Wᵀ, W given column by column, `dim()` rows and `columns` columns; of rows and columns beyond `open`,
     /// only what they have in common with those before.
+    #[inline]
     pub fn subtract_outer(&mut self, w: &[f64], columns: usize, open: usize) {
         let n = self.dim();
         kernel::subtract_outer(&mut self.data, self.stride, (n, open.min(n)), w, columns);
@@ -234,6 +241,7 @@ impl Covariance {
     }
 
     /// P ← P + g gᵀ, g of `dim()` rows of three, or of fewer where the rest is zero.
+    #[inline]
     pub fn add_outer3(&mut self, g: &[[f64; 3]]) {
         let n = self.dim().min(g.len());
         // Motion does not move calibration: rows of zeros.
@@ -391,6 +399,7 @@ impl Covariance {
     }
 
     /// As a full matrix.
+    #[inline]
     pub fn to_matrix(&self) -> nalgebra::DMatrix<f64> {
         nalgebra::DMatrix::from_fn(self.dim(), self.dim(), |i, j| self.get(i, j))
     }

@@ -16,6 +16,7 @@ pub struct TimeCorrelatedNoise {
 
 impl TimeCorrelatedNoise {
     /// As a setting states it.
+    #[inline]
     pub fn stated(time_s: f64) -> Self {
         let share = if time_s > 0.0 { STATED_SHARE } else { 0.0 };
         Self { time_s: [time_s; 3], share: [share; 3], whole_s: time_s }

@@ -44,6 +44,7 @@ pub struct Associated {
 
 impl Associated {
     /// A measurement with its own covariance.
+    #[inline]
     pub fn new(subject: Subject<u32>, measurement: CheckedMeasurement, role: Role) -> Self {
         Self { subject, measurement, role, noise_scale: 1.0, linearization_point: None }
     }

@@ -39,11 +39,13 @@ impl SensorJacobian {
         Self { columns: SMatrix::from_array_storage(ArrayStorage([[0.0; 3]; OF_ONE_KIND])), first: 0 };
 
     /// By the parameters of the sensor itself.
+    #[inline]
     pub fn of_sensor(columns: SMatrix<f64, 3, OF_ONE_KIND>) -> Self {
         Self { columns, first: 0 }
     }
 
     /// By the pose of the map in the world and the time-correlated error there.
+    #[inline]
     pub fn of_world(columns: &SMatrix<f64, 3, { SENSOR - OF_ONE_KIND }>) -> Self {
         let mut all = SMatrix::<f64, 3, OF_ONE_KIND>::zeros();
         all.fixed_columns_mut::<{ SENSOR - OF_ONE_KIND }>(0).copy_from(columns);
@@ -60,6 +62,7 @@ impl SensorJacobian {
     }
 
     /// By all parameters of the sensor.
+    #[inline]
     pub fn whole(&self) -> SMatrix<f64, 3, SENSOR> {
         SMatrix::from_fn(|row, parameter| self.column(parameter)[row])
     }
@@ -166,11 +169,13 @@ impl CalibrationParameter {
     }
 
     /// Whether it is of positions in the world, and not of robot and sensor.
+    #[inline]
     pub const fn is_of_world(self) -> bool {
         matches!(self, Self::WorldX | Self::WorldY | Self::WorldYaw | Self::ErrorX | Self::ErrorY)
     }
 
     /// Whether it is roll or pitch, which change while the robot drives.
+    #[inline]
     pub const fn is_tilt(self) -> bool {
         matches!(self, Self::Roll | Self::Pitch)
     }
@@ -233,6 +238,7 @@ fn of_each<'de, D: Deserializer<'de>>(deserializer: D) -> Result<[f64; MOTION + 
 
 impl Calibration {
     /// Becomes what another one is, in the memory that it has.
+    #[inline]
     pub fn copy_from(&mut self, other: &Self) {
         let mut active = std::mem::take(&mut self.active);
         active.clone_from(&other.active);
@@ -264,11 +270,13 @@ impl Calibration {
     }
 
     /// The parameters in the state, in its order.
+    #[inline]
     pub fn active(&self) -> &[CalibrationParameter] {
         &self.active
     }
 
     /// What is known of them before the run, squared.
+    #[inline]
     pub fn variances(&self, config: &CalibrationConfig) -> Vec<f64> {
         let of_tilt = self.tilt.map_or(0.0, |tilt| tilt.variance());
         let variance = |p: &CalibrationParameter| if p.is_tilt() { of_tilt } else { config.prior(*p).sigma.powi(2) };
@@ -276,36 +284,43 @@ impl Calibration {
     }
 
     /// The estimate of a parameter, in the state or not.
+    #[inline]
     pub fn get(&self, parameter: CalibrationParameter) -> f64 {
         self.values[parameter as usize]
     }
 
     /// By how much the parameters of the motion are other than in `before`, in the columns of a `MotionJacobian`.
+    #[inline]
     pub fn motion_change(&self, before: &Self) -> SVector<f64, MOTION> {
         SVector::from_fn(|k, _| self.values[k] - before.values[k])
     }
 
     /// Parameters of the motion: place in the state, column of a `MotionJacobian`.
+    #[inline]
     pub fn motion(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
         self.active[..self.motion].iter().enumerate().map(|(k, p)| (k, *p as usize))
     }
 
     /// Parameters of the sensor: place in the state, column of a [`SensorJacobian`].
+    #[inline]
     pub fn sensor(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
         (self.motion..).zip(&self.active[self.motion..]).map(|(k, p)| (k, *p as usize - MOTION))
     }
 
     /// Place in the state of each parameter, and how fast it wanders, per root of a second.
+    #[inline]
     pub fn walks(&self) -> impl Iterator<Item = (usize, f64)> + '_ {
         self.active.iter().enumerate().map(|(k, p)| (k, self.walks[*p as usize]))
     }
 
     /// Place in the state of a parameter that is in it.
+    #[inline]
     pub fn place(&self, parameter: CalibrationParameter) -> Option<usize> {
         self.active.iter().position(|active| *active == parameter)
     }
 
     /// The pose of the map in the world.
+    #[inline]
     pub fn world(&self) -> Se2 {
         let [x, y, yaw] = [CalibrationParameter::WorldX, CalibrationParameter::WorldY, CalibrationParameter::WorldYaw]
             .map(|p| self.get(p));
@@ -321,6 +336,7 @@ impl Calibration {
 
     /// Standard deviation, m, and correlation time, s, of the time-correlated error of positions in the world; 0 for
     /// none.
+    #[inline]
     pub fn time_correlated(&self) -> (f64, f64) {
         self.time_correlated
     }
@@ -334,6 +350,7 @@ impl Calibration {
     }
 
     /// Roll and pitch in the state.
+    #[inline]
     pub fn tilt(&self) -> Option<&TiltInState> {
         self.tilt.as_ref()
     }
@@ -354,6 +371,7 @@ impl Calibration {
     }
 
     /// How far roll and pitch move a landmark per metre of its height above the base, in the axes of the base.
+    #[inline]
     pub fn tilt_shift(&self) -> Vector2<f64> {
         Vector2::new(self.get(CalibrationParameter::Pitch), -self.get(CalibrationParameter::Roll))
     }
@@ -368,11 +386,13 @@ impl Calibration {
 
     /// Adds a correction of one parameter.
     #[cfg(test)]
+    #[inline]
     pub fn correct_one(&mut self, parameter: CalibrationParameter, delta: f64) {
         self.values[parameter as usize] += delta;
     }
 
     /// Adds a correction of the parameters in the state.
+    #[inline]
     pub fn correct(&mut self, delta: &[f64]) {
         for (parameter, d) in self.active.iter().zip(delta) {
             self.values[*parameter as usize] += d;

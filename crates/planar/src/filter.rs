@@ -223,6 +223,7 @@ impl Filter {
     ///
     /// # Errors
     /// [`UnknownFilter`], which lists the names there are.
+    #[inline]
     pub fn named(name: &str) -> Result<Self, UnknownFilter> {
         let found = Self::TABLE.iter().find(|(known, _)| *known == name);
         found.map(|(_, filter)| *filter).ok_or_else(|| UnknownFilter(name.to_owned()))
@@ -293,6 +294,7 @@ impl Filter {
 
     /// The same for a map that stays as it is: landmarks that are frozen have errors in the map, and robot coordinates
     /// have no room for these.
+    #[inline]
     pub fn in_map(self) -> Self {
         let Errors::Robot { discretization } = self.errors else { return self };
         let (linearization, initialization) = (Linearization::Current, Initialization::Correlated);
@@ -308,6 +310,7 @@ impl Filter {
     }
 
     /// Whether the noise of the last motion is corrected as a rigid motion.
+    #[inline]
     pub const fn is_split(&self) -> bool {
         matches!(self.errors, Errors::Invariant(Correction::Charts { split: true, .. }))
     }

@@ -40,34 +40,40 @@ impl Gate {
     }
 
     /// The largest squared distance at which a measurement of `dim` numbers passes the gate of a landmark.
+    #[inline]
     pub fn known(&self, dim: usize) -> f64 {
         self.known[dim - 1]
     }
 
     /// The squared distance from all landmarks beyond which a measurement of `dim` numbers begins a new landmark.
+    #[inline]
     pub fn new_landmark(&self, dim: usize) -> f64 {
         self.new[dim - 1]
     }
 
     /// [`Gate::known`] and [`Gate::new_landmark`] for measurements without identity: one that may be of any landmark, at
     /// whatever distance, is of none.
+    #[inline]
     pub fn associated(&self, dim: usize) -> [f64; 2] {
         self.associated.map(|bounds| bounds[dim - 1])
     }
 
     /// The squared distances, of two and three numbers, beyond which a landmark or the robot cannot be where it would
     /// have to be displaced to.
+    #[inline]
     pub fn displaced(&self) -> [f64; 2] {
         self.displaced
     }
 
     /// The largest squared distance at which measurements of `numbers` numbers pass together.
+    #[inline]
     pub fn together(&self, numbers: usize) -> f64 {
         chi2_bound(numbers, self.together)
     }
 
     /// The factor for the covariance of a measurement that passed, from its squared Mahalanobis distance: the inverse
     /// of Cauchy's weight.
+    #[inline]
     pub fn inflation(&self, distance: f64) -> f64 {
         if self.robust_scale > 0.0 { 1.0 + distance / (self.robust_scale * self.robust_scale) } else { 1.0 }
     }

@@ -23,6 +23,7 @@ pub struct Odometry {
 
 impl Odometry {
     /// (v_x, v_y, w).
+    #[inline]
     pub fn twist(&self) -> Vector3<f64> {
         Vector3::new(self.velocity.x, self.velocity.y, self.yaw_rate)
     }
@@ -41,6 +42,7 @@ pub struct Imu {
 
 impl Imu {
     /// From `angular_velocity` in the sensor's own frame, rad/s; without a tilt, the sensor is taken to be level.
+    #[inline]
     pub fn new(stamp: Stamp, angular_velocity: &Vector3<f64>, tilt: Option<Tilt>) -> Self {
         let yaw_rate = tilt.map_or(angular_velocity.z, |tilt| tilt.heading_rate(angular_velocity));
         Self { stamp, yaw_rate, tilt }
@@ -90,6 +92,7 @@ impl MeasurementKind {
     ///
     /// # Errors
     /// [`TooManySensors`]: there are 249 already.
+    #[inline]
     pub fn added(others: usize) -> Result<Self, TooManySensors> {
         let number = u8::try_from(others).ok().filter(|k| *k < MAX_ADDED_SENSORS);
         number.map(Self::Added).ok_or(TooManySensors)
@@ -168,6 +171,7 @@ pub struct Measurement {
 
 impl Measurement {
     /// A measurement whose covariance is left to the sensor, without label.
+    #[inline]
     pub fn new(id: Option<u32>, value: impl Into<Value>) -> Self {
         Self { id, value: value.into(), covariance: None, label: Label::default(), height_m: 0.0 }
     }

@@ -64,63 +64,75 @@ impl KnownMap {
     }
 
     /// How many there are.
+    #[inline]
     pub fn len(&self) -> usize {
         self.landmarks.len()
     }
 
     /// Whether no landmark is known.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.landmarks.is_empty()
     }
 
     /// All of them, in their order.
+    #[inline]
     pub fn landmarks(&self) -> &[Known] {
         &self.landmarks
     }
 
     /// The place of a landmark in [`KnownMap::landmarks`].
+    #[inline]
     pub fn find(&self, id: u32) -> Option<usize> {
         self.index.get(&id).map(|k| *k as usize)
     }
 
     /// What is believed of a landmark.
+    #[inline]
     pub fn belief_mut(&mut self, id: u32) -> Option<&mut Belief> {
         let k = self.find(id)?;
         self.landmarks.get_mut(k).map(|known| &mut known.belief)
     }
 
     /// The covariance of the places of two landmarks; zero if nothing is known of it.
+    #[inline]
     pub fn shared(&self, one: usize, other: usize) -> Matrix2<f64> {
         let joint = self.joint.as_ref();
         joint.map_or_else(Matrix2::zeros, |joint| joint.fixed_view::<2, 2>(2 * one, 2 * other).into_owned())
     }
 
     /// The covariances of landmarks that are near each other, where there is no joint covariance of all.
+    #[inline]
     pub fn near(&self) -> Option<&NearCovariances> {
         self.near.as_ref().filter(|_| self.joint.is_none())
     }
 
     /// Whether there is a joint covariance.
+    #[inline]
     pub fn has_joint(&self) -> bool {
         self.joint.is_some()
     }
 
     /// Whether errors of landmarks are correlated.
+    #[inline]
     pub fn is_correlated(&self) -> bool {
         self.is_correlated
     }
 
     /// The largest standard deviation of a place in any direction, m.
+    #[inline]
     pub fn largest_std(&self) -> f64 {
         self.largest_std
     }
 
     /// Visits the landmarks within `radius` of a place, by their index and the square of their distance.
+    #[inline]
     pub fn within(&self, place: &Vector2<f64>, radius: f64, mut visit: impl FnMut(usize, f64)) {
         self.places.within(place, radius, |k, square| visit(k as usize, square));
     }
 
     /// Notes when a landmark was last seen and how often.
+    #[inline]
     pub fn note_seen(&mut self, landmark: &Landmark) {
         let Some(known) = self.find(landmark.id).and_then(|k| self.landmarks.get_mut(k)) else { return };
         (known.last_seen, known.measurements) = (landmark.last_seen, landmark.measurements);
@@ -148,11 +160,13 @@ impl KnownMap {
     }
 
     /// Errors of landmarks are correlated from now on.
+    #[inline]
     pub fn correlate(&mut self) {
         self.is_correlated = true;
     }
 
     /// As a map.
+    #[inline]
     pub fn to_map(&self) -> LandmarkMap {
         let landmarks = self.landmarks.iter().map(|known| known.landmark.clone()).collect();
         LandmarkMap { landmarks, joint: self.joint.clone(), near: self.near.clone() }

@@ -90,6 +90,7 @@ impl Match {
     };
 
     /// A measurement of `subject`, to be linearized.
+    #[inline]
     pub fn new(subject: Subject<usize>, checked: &CheckedMeasurement) -> Self {
         Self { subject, measurement: *checked, ..Self::BLANK }
     }
@@ -133,16 +134,19 @@ impl Match {
     }
 
     /// The covariance of the measurement as it is stated, with what lasts of its error.
+    #[inline]
     pub fn stated_noise(&self) -> Matrix3<f64> {
         self.noise / self.noise_scale + self.by_time_correlated * self.by_time_correlated.transpose()
     }
 
     /// The part of what it states that the measurement tells.
+    #[inline]
     pub fn without_state_noise(&self) -> f64 {
         1.0 / self.noise_scale.max(self.repetition).max(1.0)
     }
 
     /// Makes the covariance `scale` times as large.
+    #[inline]
     pub fn scale(&mut self, scale: f64) {
         self.noise *= scale;
         self.noise_scale *= scale;

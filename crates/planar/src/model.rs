@@ -53,6 +53,7 @@ impl Model {
 
     /// Whether measurements without identity are associated jointly: while a map is made. In a known map each is of the
     /// only landmark that it fits, in every way that the scan may be read.
+    #[inline]
     pub fn is_joint(&self) -> bool {
         self.association == Association::Auto && self.map.mode == MapMode::Mapping
     }

@@ -31,6 +31,7 @@ pub struct Drift {
 
 impl Increment {
     /// No motion, no noise.
+    #[inline]
     pub fn none() -> Self {
         Self { motion: Se2::identity(), covariance: Matrix3::zeros(), drift: None }
     }
@@ -40,6 +41,7 @@ impl Increment {
     ///
     /// Exponential: t = V(a)d, d = vΔt, a = wΔt, δt = Δt V(a) n_v + Δt V'(a)d n_w. Euler (Shen 2019, eq. (5.9)): t =
     /// d, δt = Δt n_v. Both: δa = Δt n_w.
+    #[inline]
     pub fn from_twist(
         velocity: &Vector2<f64>,
         yaw_rate: f64,
@@ -81,6 +83,7 @@ impl Increment {
     }
 
     /// A pose and its covariance, in map coordinates, carried through this motion: p⁺ = p + R(θ)t, θ⁺ = θ + a.
+    #[inline]
     pub fn carry(&self, pose: &Se2, covariance: &Matrix3<f64>) -> (Se2, Matrix3<f64>) {
         let (transition, noise) = self.pose_jacobians(pose, &pose.p);
         let moved = transition * covariance * transition.transpose() + noise * self.covariance * noise.transpose();
@@ -253,6 +256,7 @@ impl LandmarkMotion {
     }
 
     /// Where a landmark at `z` is after the motion.
+    #[inline]
     pub fn apply(&self, z: &Vector2<f64>) -> Vector2<f64> {
         Vector2::new(self.c * z.x - self.s * z.y, self.s * z.x + self.c * z.y) - self.b
     }

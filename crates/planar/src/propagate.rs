@@ -9,6 +9,7 @@ use lienav_lie::skew;
 use nalgebra::{Matrix2, Matrix2x3, Matrix3, Vector2, Vector3};
 
 /// The product of a row of three with the noise of a motion.
+#[inline]
 pub fn along(row: &[f64; 3], noise: &[f64; 3]) -> f64 {
     row[0] * noise[0] + row[1] * noise[1] + row[2] * noise[2]
 }
@@ -53,11 +54,13 @@ impl Rows {
     }
 
     /// ν, the effect of the noise n on the pose; zero if there was no motion.
+    #[inline]
     pub fn of_pose(&self, noise: &[f64; 3]) -> Vector3<f64> {
         Vector3::from([0, 1, 2].map(|row| self.noise.get(row).map_or(0.0, |row| along(row, noise))))
     }
 
     /// How far what is `lever` away moves by one standard deviation of the last motion's turn, m.
+    #[inline]
     pub fn turn_about(&self, lever: f64) -> f64 {
         if self.noise.is_empty() { 0.0 } else { lever * Vector3::from(self.motion[2]).norm() }
     }
@@ -71,6 +74,7 @@ impl Rows {
     }
 
     /// Prepares calls of [`Rows::relinearize`], which [`Rows::apply`] concludes.
+    #[inline]
     pub fn begin(&mut self) {
         self.change.clear();
         self.change.resize(self.noise.len(), [0.0; 3]);
@@ -95,6 +99,7 @@ impl Rows {
 
     /// Replaces the covariance by that which propagation would have given with the new rows: P + G'G'ᵀ − GGᵀ = P +
     /// CM + MᵀCᵀ with the change C = G' − G and the mean M of both.
+    #[inline]
     pub fn apply(&mut self, covariance: &mut Covariance) {
         self.middle.clear();
         self.middle.extend(self.noise.iter().zip(&self.change).map(|(g, d)| [0, 1, 2].map(|k| g[k] - 0.5 * d[k])));

@@ -53,28 +53,33 @@ impl Sensor {
     }
 
     /// How many numbers a measurement has.
+    #[inline]
     pub fn dim(&self) -> usize {
         self.measurement.components().len()
     }
 
     /// What these numbers are.
+    #[inline]
     pub fn components(&self) -> &[Component] {
         self.measurement.components()
     }
 
     /// What a perfect sensor on a base at `robot` reads: an identity, where it has one, and [`Sensor::dim`] numbers.
     /// `landmarks` are identities and positions in the map, m.
+    #[inline]
     pub fn simulate(&self, robot: &Se2, landmarks: &[(u32, Vector2<f64>)]) -> Vec<(Option<u32>, Vector3<f64>)> {
         self.measurement.simulate(robot, &self.mount, landmarks)
     }
 
     /// The covariance of a measurement that states none, in the upper left corner.
+    #[inline]
     pub fn noise(&self) -> Matrix3<f64> {
         self.measurement.noise()
     }
 
     /// The same measurement from another mount in the base frame.
     #[must_use]
+    #[inline]
     pub fn moved(self, mount: Se2) -> Self {
         Self { mount, ..self }
     }
@@ -86,12 +91,14 @@ pub struct SensorSet([u64; 4]);
 
 impl SensorSet {
     /// Whether it has this one.
+    #[inline]
     pub fn has(&self, kind: MeasurementKind) -> bool {
         let (word, bit) = Self::place(kind);
         self.0[word] & bit != 0
     }
 
     /// Adds one.
+    #[inline]
     pub fn insert(&mut self, kind: MeasurementKind) {
         let (word, bit) = Self::place(kind);
         self.0[word] |= bit;
@@ -121,6 +128,7 @@ pub struct Sensors {
 
 impl Sensors {
     /// Those that [`MeasurementKind`] names, as configured, and `added` behind them.
+    #[inline]
     pub fn new(config: &SensorConfig, stereo: StereoModel, added: &[Sensor]) -> Self {
         Self::with_antenna(config, &AbsoluteConfig::default(), stereo, added)
     }
@@ -147,6 +155,7 @@ impl Sensors {
     }
 
     /// How many there are.
+    #[inline]
     pub fn count(&self) -> usize {
         self.all.len()
     }
@@ -163,12 +172,14 @@ impl Sensors {
     }
 
     /// Time-correlated errors of so many landmarks are to be in the state.
+    #[inline]
     pub fn keep_time_correlated(mut self, slots: usize) -> Self {
         self.slots = slots;
         self
     }
 
     /// How many landmarks have their time-correlated errors in the state.
+    #[inline]
     pub fn slots(&self) -> usize {
         self.slots
     }
@@ -182,17 +193,20 @@ impl Sensors {
     }
 
     /// Where a sensor sits, without calibration.
+    #[inline]
     pub fn nominal(&self, kind: MeasurementKind) -> Option<Se2> {
         self.all.get(kind.index()).map(|(_, mount)| *mount)
     }
 
     /// As which built-in kind roll and pitch level what this sensor reads, and where it sits; `None` where they do not.
+    #[inline]
     pub fn levelled_as(&self, kind: MeasurementKind) -> Option<(MeasurementKind, Se2)> {
         let (measurement, mount) = self.all.get(kind.index())?;
         Some((measurement.levelled_as()?, *mount))
     }
 
     /// The mounts, with this calibration.
+    #[inline]
     pub fn mounts(&self, calibration: &Calibration) -> Vec<Mount> {
         let mut mounts = Vec::with_capacity(self.all.len());
         self.mounts_in(calibration, &mut mounts);
@@ -200,6 +214,7 @@ impl Sensors {
     }
 
     /// The mounts, with this calibration, in the memory of others.
+    #[inline]
     pub fn mounts_in(&self, calibration: &Calibration, mounts: &mut Vec<Mount>) {
         mounts.clear();
         mounts.extend(self.all.iter().map(|(_, mount)| Mount::new(*mount, calibration)));
@@ -236,26 +251,31 @@ impl Sensors {
     }
 
     /// Whether there is the sensor of this measurement.
+    #[inline]
     pub fn has(&self, checked: &CheckedMeasurement) -> bool {
         checked.index() < self.all.len()
     }
 
     /// Whether there is this sensor, and what it reads is the pose.
+    #[inline]
     pub fn reads_pose(&self, kind: MeasurementKind) -> bool {
         self.all.get(kind.index()).is_some_and(|(measurement, _)| measurement.is_of_pose())
     }
 
     /// Whether a measurement is of the pose, and not of a landmark.
+    #[inline]
     pub fn is_of_pose(&self, checked: &CheckedMeasurement) -> bool {
         self.of(checked).is_of_pose()
     }
 
     /// Whether a measurement is of the pose in the world, and not in the map.
+    #[inline]
     pub fn is_of_world(&self, checked: &CheckedMeasurement) -> bool {
         self.of(checked).is_of_world()
     }
 
     /// How many numbers a measurement has.
+    #[inline]
     pub fn dim(&self, checked: &CheckedMeasurement) -> usize {
         self.of(checked).components().len()
     }
@@ -263,6 +283,7 @@ impl Sensors {
     /// What this measurement should have been for a landmark estimated at `z`, with Jacobian and noise at
     /// `linearized_at`; both in the base frame. `None` where the model has no derivative: a landmark on top of the
     /// sensor.
+    #[inline]
     pub fn expect(
         &self,
         mounts: &[Mount],
@@ -274,6 +295,7 @@ impl Sensors {
     }
 
     /// What a measurement of the pose should have been for a base at `pose`, with the Jacobian at `linearized_at`.
+    #[inline]
     pub fn expect_pose(
         &self,
         mounts: &[Mount],
@@ -286,28 +308,33 @@ impl Sensors {
 
     /// Where a measurement puts a new landmark, in the base frame, and the covariance of that. `None` where it puts it
     /// nowhere: lines of sight that do not meet within the sensor's range, a measurement that does not say.
+    #[inline]
     pub fn place(&self, mounts: &[Mount], checked: &CheckedMeasurement) -> Option<(Vector2<f64>, Matrix2<f64>)> {
         self.of(checked).place(&mounts[checked.index()], checked)
     }
 
     /// Where the landmark of a measurement may be, in the base frame, and the covariance of each of these places; empty
     /// where one measurement determines it, or no number of them does.
+    #[inline]
     pub fn hypotheses(&self, mounts: &[Mount], checked: &CheckedMeasurement) -> Vec<(Vector2<f64>, Matrix2<f64>)> {
         self.of(checked).hypotheses(&mounts[checked.index()], checked)
     }
 
     /// The probability that a measurement is as its noise says, from its residual and the covariance of that.
+    #[inline]
     pub fn trust(&self, checked: &CheckedMeasurement, residual: &Vector3<f64>, covariance: &Matrix3<f64>) -> f64 {
         self.of(checked).trust(residual, covariance)
     }
 
     /// Whether what is read of a landmark depends on the heading of the base: not of a range from the base's origin.
+    #[inline]
     pub fn sees_heading(&self, mounts: &[Mount], checked: &CheckedMeasurement) -> bool {
         let mount = &mounts[checked.index()];
         !matches!(self.of(checked).components(), [Component::Range]) || mount.is_off_centre()
     }
 
     /// The same of a measurement of one number.
+    #[inline]
     pub fn trust_of_one(&self, checked: &CheckedMeasurement, residual: f64, variance: f64) -> f64 {
         let mut covariance = Matrix3::zeros();
         covariance[(0, 0)] = variance;

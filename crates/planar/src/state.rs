@@ -88,6 +88,7 @@ impl StateLandmark {
 
     /// Whether its measurements are linearized again where later scans place it: its range was vague when it was new,
     /// and it has not been out of view since.
+    #[inline]
     pub fn is_relinearized(&self) -> bool {
         self.is_vague && !self.is_mapped
     }
@@ -245,6 +246,7 @@ impl State {
     }
 
     /// Adds a correction of the calibration and of the time-correlated errors of measurements.
+    #[inline]
     pub fn correct_calibration(&mut self, delta: &[f64]) {
         self.calibration.correct(delta);
         self.offsets.correct(&delta[self.calibration.active().len()..]);
@@ -252,6 +254,7 @@ impl State {
     }
 
     /// Sets the pose of the map in the world.
+    #[inline]
     pub fn set_world(&mut self, world: &Se2) {
         self.calibration.set_world(world);
         self.mounts.iter_mut().for_each(|mount| mount.calibrate(&self.calibration));
@@ -291,17 +294,20 @@ impl State {
     }
 
     /// The identity that would be given next, if no landmark has it.
+    #[inline]
     pub fn next_identity(&self) -> u32 {
         self.next_id
     }
 
     /// Becomes a copy of another state with the next identity, too, and keeps its allocations.
+    #[inline]
     pub fn become_like(&mut self, other: &Self) {
         self.copy_from(other);
         self.next_id = other.next_id;
     }
 
     /// Identities up to this one are not given from now on.
+    #[inline]
     pub fn give_identities_after(&mut self, id: u32) {
         if id >= self.next_id {
             self.next_id = id.wrapping_add(1).max(FIRST_OWN_ID);
@@ -309,11 +315,13 @@ impl State {
     }
 
     /// The index of a landmark in [`State::landmarks`].
+    #[inline]
     pub fn find(&self, id: u32) -> Option<usize> {
         self.index.get(&id).copied()
     }
 
     /// Appends a landmark with x = from_pose·(pose error) + e, Cov(e) = `own`.
+    #[inline]
     pub fn append(&mut self, landmark: StateLandmark, from_pose: &Matrix2x3<f64>, own: &Matrix2<f64>) {
         self.covariance.append(from_pose, own);
         self.index.insert(landmark.id, self.landmarks.len());
@@ -321,11 +329,13 @@ impl State {
     }
 
     /// Whether some landmarks are points of anchor poses or marks.
+    #[inline]
     pub fn has_points(&self) -> bool {
         !self.anchor_poses.is_empty() || !self.pose_clones.is_empty()
     }
 
     /// Whether the landmark with this identity is a point of an anchor pose or of a pose clone, and no landmark.
+    #[inline]
     pub fn is_anchor_point(&self, id: u32) -> bool {
         self.has_points() && self.find(id).is_some_and(|i| self.landmarks[i].is_anchor_point)
     }
@@ -339,6 +349,7 @@ impl State {
     }
 
     /// Whether a landmark waits for its place.
+    #[inline]
     pub fn is_waiting(&self, id: u32) -> bool {
         self.waiting.iter().any(|waiting| waiting.id == id)
     }
@@ -455,6 +466,7 @@ impl State {
     }
 
     /// How many rows an update corrects: those of frozen landmarks it does not.
+    #[inline]
     pub fn open_rows(&self) -> usize {
         if self.is_frozen { self.covariance.row_of(0) } else { self.covariance.dim() }
     }
@@ -522,12 +534,14 @@ fn untied(config: &CalibrationConfig) -> Option<Untied> {
 }
 
 /// [I, J l]: the displacement of a point at l by a translation and a rotation of its frame.
+#[inline]
 pub fn lever(l: &Vector2<f64>) -> Matrix2x3<f64> {
     let turned = skew(l);
     Matrix2x3::new(1.0, 0.0, turned.x, 0.0, 1.0, turned.y)
 }
 
 /// δp = ξ_p + Jp ξ_θ, δθ = ξ_θ.
+#[inline]
 pub fn additive_from_left(p: &Vector2<f64>) -> Matrix3<f64> {
     let turned = skew(p);
     Matrix3::new(1.0, 0.0, turned.x, 0.0, 1.0, turned.y, 0.0, 0.0, 1.0)

@@ -52,6 +52,7 @@ pub struct TiltNoise {
 
 impl TiltNoise {
     /// As configured; `is_levelled` says whether an inertial sensor has taken roll and pitch out of the scan.
+    #[inline]
     pub fn of(config: &MotionConfig, is_levelled: bool) -> Self {
         let std_rad = if is_levelled { config.levelled_tilt_std_rad } else { config.tilt_std_rad };
         Self { std_rad, time_s: config.tilt_time_s }
@@ -75,16 +76,19 @@ pub struct TiltInState {
 
 impl TiltInState {
     /// As stated, from `stamp` on.
+    #[inline]
     pub fn new(stated: TiltNoise, stamp: Stamp) -> Self {
         Self { stated, variance: stated.std_rad * stated.std_rad, stamp, duration: 0.0, weight_s: STATED_S }
     }
 
     /// σ², rad².
+    #[inline]
     pub fn variance(&self) -> f64 {
         self.variance
     }
 
     /// Whether what was saved is whole.
+    #[inline]
     pub fn is_sound(&self) -> bool {
         [self.stated.std_rad, self.stated.time_s, self.variance, self.duration, self.weight_s]
             .iter()

@@ -133,6 +133,7 @@ fn is_amount(x: f64) -> bool {
 
 impl TimeCorrelation {
     /// Becomes what another one is, in the memory that it has.
+    #[inline]
     pub fn copy_from(&mut self, other: &Self) {
         self.stated_s = other.stated_s;
         self.sums.clone_from(&other.sums);
@@ -140,6 +141,7 @@ impl TimeCorrelation {
     }
 
     /// As stated, for so many sensors.
+    #[inline]
     pub fn new(stated_s: f64, sensors: usize) -> Self {
         Self { stated_s, sums: vec![Sums::default(); 3 * sensors], last: vec![Last::default(); PLACES] }
     }
@@ -231,6 +233,7 @@ impl TimeCorrelation {
     }
 
     /// Whether the errors of a sensor stay alike from one measurement to the next, more than not.
+    #[inline]
     pub fn lasts(&self, sensor: usize) -> bool {
         let Some(apart) = self.near(sensor).apart() else { return false };
         self.correlation_s(sensor) > LASTS * apart

@@ -31,11 +31,13 @@ pub struct Workspace {
 
 impl Workspace {
     /// How many numbers the last update had.
+    #[inline]
     pub fn numbers(&self) -> usize {
         self.y.len()
     }
 
     /// The Cholesky factor of the innovation covariance of the last update, lower triangle, row by row.
+    #[inline]
     pub fn factor_of_innovation(&self) -> &[f64] {
         &self.s
     }
@@ -207,6 +209,7 @@ pub fn joint_distance(state: &State, matches: &[Match], work: &mut Workspace) ->
 }
 
 /// How many numbers all matches have together.
+#[inline]
 pub fn numbers(matches: &[Match]) -> usize {
     matches.iter().map(|m| m.dim).sum()
 }

@@ -40,11 +40,13 @@ pub struct Without(u32);
 impl Without {
     /// Leaves one more out.
     #[must_use]
+    #[inline]
     pub const fn and(self, mechanism: Mechanism) -> Self {
         Self(self.0 | 1 << mechanism as u32)
     }
 
     /// Whether a mechanism is left out.
+    #[inline]
     pub const fn has(self, mechanism: Mechanism) -> bool {
         self.0 & 1 << mechanism as u32 != 0
     }

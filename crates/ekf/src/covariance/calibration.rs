@@ -6,11 +6,13 @@ use nalgebra::{Matrix2, Matrix2x3, Matrix3, Vector2, Vector3};
 
 impl Covariance {
     /// How many parameters there are.
+    #[inline]
     pub fn calibration(&self) -> usize {
         self.calibration
     }
 
     /// Row of parameter `k`.
+    #[inline]
     pub const fn calibration_row(k: usize) -> usize {
         POSE + k
     }
@@ -41,11 +43,13 @@ impl Covariance {
     }
 
     /// Covariance of the pose with parameter `k`.
+    #[inline]
     pub fn pose_calibration(&self, k: usize) -> Vector3<f64> {
         Vector3::from_fn(|i, _| self.get(Self::calibration_row(k), i))
     }
 
     /// Covariance of landmark `i` with parameter `k`.
+    #[inline]
     pub fn landmark_calibration(&self, i: usize, k: usize) -> Vector2<f64> {
         let (row, column) = (self.row_of(i), Self::calibration_row(k));
         Vector2::new(self.get(row, column), self.get(row + 1, column))
@@ -163,6 +167,7 @@ impl Covariance {
     }
 
     /// Landmark `i` has this covariance with two rows of the calibration.
+    #[inline]
     pub fn set_landmark_rows(&mut self, i: usize, rows: usize, block: &Matrix2<f64>) {
         for c in 0..2 {
             self.set_landmark_calibration(i, rows + c - POSE, &block.column(c).into_owned());
@@ -170,6 +175,7 @@ impl Covariance {
     }
 
     /// A row has nothing to do with the others any more, and this variance.
+    #[inline]
     pub fn separate_row(&mut self, row: usize, variance: f64) {
         (0..self.dim()).for_each(|j| self.set(row, j, 0.0));
         self.set(row, row, variance);
@@ -210,6 +216,7 @@ impl Covariance {
     }
 
     /// Parameter `k` has wandered: its variance grows.
+    #[inline]
     pub fn add_calibration_variance(&mut self, k: usize, variance: f64) {
         let row = Self::calibration_row(k);
         let sum = self.get(row, row) + variance;

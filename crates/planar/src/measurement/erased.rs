@@ -57,6 +57,7 @@ impl Mount {
     }
 
     /// Takes over what has been learned of it; that is nothing where none of it is estimated.
+    #[inline]
     pub fn calibrate(&mut self, calibration: &Calibration) {
         if self.is_calibrated {
             self.take_over(calibration);
@@ -86,16 +87,19 @@ impl Mount {
     }
 
     /// Without calibration.
+    #[inline]
     pub fn nominal(&self) -> Se2 {
         self.nominal
     }
 
     /// Whether it is, or may be, elsewhere than at the base's origin.
+    #[inline]
     pub fn is_off_centre(&self) -> bool {
         self.nominal.p != Vector2::zeros() || self.pose.p != Vector2::zeros() || self.is_calibrated
     }
 
     /// Whether anything about the sensor is estimated.
+    #[inline]
     pub fn is_calibrated(&self) -> bool {
         self.is_calibrated
     }
@@ -285,6 +289,7 @@ impl<M: LandmarkMeasurement<D>, const D: usize> OfLandmark<M, D> {
     const FITS: () = assert!(D >= 1 && D <= MAX_DIM, "a measurement has one to three numbers");
 
     /// Of one to three numbers; more do not compile.
+    #[inline]
     pub fn new(measurement: M) -> Self {
         let () = Self::FITS;
         Self { components: measurement.components(), measurement }
@@ -417,6 +422,7 @@ impl<M: PoseMeasurement<D>, const D: usize> OfPose<M, D> {
     const FITS: () = assert!(D >= 1 && D <= MAX_DIM, "a measurement has one to three numbers");
 
     /// Of one to three numbers; more do not compile.
+    #[inline]
     pub fn new(measurement: M) -> Self {
         let () = Self::FITS;
         Self { components: measurement.components(), measurement }

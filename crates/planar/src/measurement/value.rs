@@ -32,6 +32,7 @@ impl Value {
     }
 
     /// As (x, y): the first two numbers.
+    #[inline]
     pub fn xy(&self) -> Vector2<f64> {
         self.fixed()
     }
@@ -91,6 +92,7 @@ pub struct Noise {
 
 impl Noise {
     /// How many numbers it is of.
+    #[inline]
     pub fn dim(&self) -> usize {
         self.dim
     }

@@ -8,6 +8,7 @@ use nalgebra::{DMatrix, Matrix2, Matrix2x3, Vector2};
 
 impl State {
     /// Appends a landmark x = C·pose + Σ A_i x_i + e that depends on others: `Covariance::append_given`.
+    #[inline]
     pub fn append_given(
         &mut self,
         landmark: StateLandmark,
@@ -151,6 +152,7 @@ impl State {
 }
 
 /// The covariance of x_a − x_b with x_c − x_d.
+#[inline]
 pub fn difference(state: &State, (a, b): (usize, usize), (c, d): (usize, usize)) -> Matrix2<f64> {
     let p = &state.covariance;
     p.landmark_block(a, c) - p.landmark_block(a, d) - p.landmark_block(b, c) + p.landmark_block(b, d)

@@ -42,44 +42,52 @@ fn longest(time_s: [f64; 3]) -> f64 {
 
 impl Offsets {
     /// Becomes what others are, in the memory that it has.
+    #[inline]
     pub fn copy_from(&mut self, other: &Self) {
         self.slots.clone_from(&other.slots);
         (self.stamp, self.row) = (other.stamp, other.row);
     }
 
     /// `slots` of them behind so many parameters of the calibration.
+    #[inline]
     pub fn new(slots: usize, calibration: usize) -> Self {
         Self { slots: vec![FREE; slots], stamp: None, row: POSE + calibration, factors: Vec::new() }
     }
 
     /// So many rows came into the state before theirs.
+    #[inline]
     pub fn shift_rows(&mut self, rows: usize) {
         self.row += rows;
     }
 
     /// How many rows they have.
+    #[inline]
     pub fn rows(&self) -> usize {
         2 * self.slots.len()
     }
 
     /// Whether what was saved is whole.
+    #[inline]
     pub fn is_sound(&self, calibration: usize) -> bool {
         (self.slots.is_empty() || self.row == POSE + calibration)
             && self.slots.iter().all(|slot| slot.value.iter().all(|x| x.is_finite()))
     }
 
     /// The first row of the error of a sensor's measurements of a landmark.
+    #[inline]
     pub fn find(&self, id: u32, sensor: u8) -> Option<usize> {
         let k = self.slots.iter().position(|slot| slot.of == Some((id, sensor)))?;
         Some(self.row + 2 * k)
     }
 
     /// The estimates of all, in the order of their rows.
+    #[inline]
     pub fn values(&self) -> impl Iterator<Item = f64> + '_ {
         self.slots.iter().flat_map(|slot| slot.value)
     }
 
     /// The estimate of b in these rows.
+    #[inline]
     pub fn value(&self, row: usize) -> Vector2<f64> {
         self.slots.get((row - self.row) / 2).map_or_else(Vector2::zeros, |slot| Vector2::from(slot.value))
     }
@@ -110,6 +118,7 @@ impl Offsets {
     }
 
     /// Forgets that of a landmark.
+    #[inline]
     pub fn forget(&mut self, id: u32, sensor: u8, covariance: &mut Covariance) {
         if let Some(k) = self.slots.iter().position(|slot| slot.of == Some((id, sensor))) {
             self.free(k, covariance);
@@ -117,6 +126,7 @@ impl Offsets {
     }
 
     /// The rows that they have.
+    #[inline]
     pub fn range(&self) -> std::ops::Range<usize> {
         self.row..self.row + self.rows()
     }
@@ -129,6 +139,7 @@ impl Offsets {
     }
 
     /// All are independent of the rest, and of what was read so far.
+    #[inline]
     pub fn clear(&mut self, covariance: &mut Covariance) {
         (0..self.slots.len()).for_each(|k| self.free(k, covariance));
         self.stamp = None;
