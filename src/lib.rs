@@ -28,7 +28,8 @@
 //! # Where to go on
 //!
 //! - [`cli`]: the command line `lienav`. `ros` (feature `ros`): the nodes, and the only module that names ROS.
-//! - [`lienav_slam`]: the SLAM filters as a library; start here for a program of your own.
+//! - [`lienav_slam`]: the SLAM filters as a library; start here for a program of your own. `lienav-planar`,
+//!   `lienav-associate` and `lienav-ekf` have what it is made of.
 //! - [`lienav_attitude`]: orientation and gyroscope bias.
 //! - [`lienav_lie`]: Lie groups. [`lienav_integrate`]: one-step methods on groups and other curved spaces.
 //! - [`lienav_io`]: messages, bags, data sets and settings files. [`lienav_base`]: stamps and settings.

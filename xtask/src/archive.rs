@@ -43,7 +43,15 @@ pub fn make(root: &Path, check: bool) -> Result<ExitCode> {
     steps::quiet("sources, as committed", || log.run(&mut shell("git archive HEAD | tar -x -C \"$1\"")))?;
     steps::quiet("crates of others", || {
         let mut vendor = cargo();
-        vendor.current_dir(&inside).args(["vendor", "--quiet", "--locked", "--versioned-dirs", VENDOR]);
+        vendor.current_dir(&inside).args([
+            "vendor",
+            "--quiet",
+            "--locked",
+            "--sync",
+            "python/Cargo.toml",
+            "--versioned-dirs",
+            VENDOR,
+        ]);
         log.run(&mut vendor)
     })?;
     // colcon would take every crate of others for a package.
@@ -105,6 +113,9 @@ mod tests {
         stated("package.xml", format!("<version>{version}</version>"));
         stated("CITATION.cff", format!("version: {version}"));
         stated("CHANGELOG.md", format!("## {version}"));
+        for manifest in ["crates/inertial/Cargo.toml", "crates/lab/Cargo.toml", "python/Cargo.toml"] {
+            stated(manifest, format!("\nversion = \"{version}\""));
+        }
         for name in ["lie", "slam", "eval"] {
             stated("Cargo.toml", format!("lienav-{name} = {{ path = \"crates/{name}\", version = \"{version}\" }}"));
         }

@@ -32,7 +32,12 @@ const TARGET: &str = "target/xtask";
 const INERTIAL: &str = "crates/inertial/Cargo.toml";
 const INERTIAL_TARGET: &str = "target/inertial";
 
-const CHECKS: [Check; 12] = [
+/// The same for the published experiments and for the Python module, which build with what is built already.
+const LAB: &str = "crates/lab/Cargo.toml";
+const PYTHON: &str = "python/Cargo.toml";
+const SHARED_TARGET: &str = "target";
+
+const CHECKS: [Check; 17] = [
     Check { name: "format", arguments: &["fmt", "--all", "--check"], needs_ros: false },
     Check { name: "format of xtask", arguments: &["fmt", "--manifest-path", XTASK, "--check"], needs_ros: false },
     Check {
@@ -76,6 +81,38 @@ const CHECKS: [Check; 12] = [
         arguments: &["test", "--manifest-path", INERTIAL, "--target-dir", INERTIAL_TARGET],
         needs_ros: false,
     },
+    Check { name: "format of lab", arguments: &["fmt", "--manifest-path", LAB, "--check"], needs_ros: false },
+    Check {
+        name: "clippy of lab",
+        arguments: &[
+            "clippy",
+            "--manifest-path",
+            LAB,
+            "--target-dir",
+            SHARED_TARGET,
+            "--all-targets",
+            "--",
+            "-D",
+            "warnings",
+        ],
+        needs_ros: false,
+    },
+    Check { name: "format of python", arguments: &["fmt", "--manifest-path", PYTHON, "--check"], needs_ros: false },
+    Check {
+        name: "clippy of python",
+        arguments: &[
+            "clippy",
+            "--manifest-path",
+            PYTHON,
+            "--target-dir",
+            SHARED_TARGET,
+            "--all-targets",
+            "--",
+            "-D",
+            "warnings",
+        ],
+        needs_ros: false,
+    },
     Check {
         name: "clippy without ROS",
         arguments: &[
@@ -94,6 +131,11 @@ const CHECKS: [Check; 12] = [
     Check {
         name: WITHOUT_ROS,
         arguments: &["test", "--workspace", "--no-default-features", "--features", "lab", "--no-fail-fast"],
+        needs_ros: false,
+    },
+    Check {
+        name: "tests of lab",
+        arguments: &["test", "--manifest-path", LAB, "--target-dir", SHARED_TARGET],
         needs_ros: false,
     },
     Check { name: "clippy", arguments: &["clippy", "--all-targets", "--", "-D", "warnings"], needs_ros: true },

@@ -14,7 +14,13 @@ const VERSION: &str = "0.20.2";
 pub fn run(root: &Path) -> Result<ExitCode> {
     let program = tools::own(root, "cargo-deny", VERSION, &[])?;
     let check = |what: &[&str]| -> Result<bool> {
-        for manifest in ["Cargo.toml", "xtask/Cargo.toml"] {
+        for manifest in [
+            "Cargo.toml",
+            "crates/inertial/Cargo.toml",
+            "crates/lab/Cargo.toml",
+            "python/Cargo.toml",
+            "xtask/Cargo.toml",
+        ] {
             let mut command = Command::new(&program);
             command.current_dir(root).args(["--manifest-path", manifest, "--config", "deny.toml"]);
             command.args(["--workspace", "--all-features", "check"]);

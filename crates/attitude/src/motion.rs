@@ -68,7 +68,7 @@ impl Motion {
 mod tests {
     use super::*;
     use rand::SeedableRng;
-    use rand_chacha::ChaCha8Rng;
+    use rand::rngs::ChaCha8Rng;
     use rand_distr::{Distribution, StandardNormal};
 
     const STEP: f64 = 0.05;

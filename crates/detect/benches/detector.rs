@@ -7,8 +7,8 @@ use lienav_detect::{Config, Detector, Scan};
 use lienav_lie::se2::Se2;
 use lienav_sim::scan::{Body, Disc, Person, Scanner, Wall, World};
 use nalgebra::{Vector2, Vector3};
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::SeedableRng;
+use rand::SeedableRng;
+use rand::rngs::ChaCha8Rng;
 use std::hint::black_box;
 
 fn world(poles: u32) -> World {

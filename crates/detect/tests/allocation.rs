@@ -9,8 +9,8 @@ use lienav_detect::{Config, Detector, Scan, Tracker};
 use lienav_lie::se2::Se2;
 use lienav_sim::scan::{Disc, Scanner, Wall, World};
 use nalgebra::{Vector2, Vector3};
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::SeedableRng;
+use rand::SeedableRng;
+use rand::rngs::ChaCha8Rng;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 

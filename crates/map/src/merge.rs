@@ -161,8 +161,8 @@ impl Estimate {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rand::rngs::ChaCha8Rng;
     use rand::{RngExt, SeedableRng};
-    use rand_chacha::ChaCha8Rng;
 
     fn landmark(id: u32, x: f64, y: f64, covariance: Matrix2<f64>) -> MapLandmark {
         MapLandmark { id, class: 0, position: Vector2::new(x, y), covariance }

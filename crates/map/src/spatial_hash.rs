@@ -107,8 +107,8 @@ fn cell_size(points: &[Vector2<f64>]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rand::rngs::ChaCha8Rng;
     use rand::{RngExt, SeedableRng};
-    use rand_chacha::ChaCha8Rng;
 
     #[test]
     fn what_is_found_is_what_a_look_at_all_points_finds() {

@@ -4,8 +4,8 @@
 //! what a step costs grows with the measurements times the landmarks. Which measurements stay depends on the scan and
 //! the map alone, not on time or on the order of arrival.
 
-use crate::input::{Measurement, MeasurementKind};
-use crate::state::State;
+use lienav_planar::input::{Measurement, MeasurementKind};
+use lienav_planar::state::State;
 
 /// Buffer of [`Bound::choose`], which keeps its allocation.
 #[derive(Debug, Default)]

@@ -5,8 +5,8 @@
 //! the same. The next message tells the two apart: after a gap it is later still, and otherwise it continues the ones
 //! before. Until then the message is held; a gap costs the wait for one message, and a wrong stamp its own message.
 
-use crate::input::Odometry;
 use lienav_base::stamp::Stamp;
+use lienav_planar::input::Odometry;
 use serde::{Deserialize, Serialize};
 
 /// A message is early if it is ahead by so many periods of the odometry, and by more than the reorder window.

@@ -6,16 +6,16 @@
 //! posterior. The result is what the filter would have estimated with better ranges from the beginning; no measurement
 //! is used twice.
 
-use crate::associate::{Evidence, Input};
-use crate::associated::{Associated, Role, Subject};
-use crate::calibration::Calibration;
-use crate::model::Model;
-use crate::motion::Increment;
-use crate::sensor::Sensors;
-use crate::state::{Damage, State};
 use crate::step::{StepBuffers, step};
+use lienav_associate::associate::{Evidence, Input};
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
+use lienav_planar::associated::{Associated, Role, Subject};
+use lienav_planar::calibration::Calibration;
+use lienav_planar::model::Model;
+use lienav_planar::motion::Increment;
+use lienav_planar::sensor::Sensors;
+use lienav_planar::state::{Damage, State};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 

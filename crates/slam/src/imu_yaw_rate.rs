@@ -1,7 +1,7 @@
 //! The yaw rate, and roll and pitch, of an inertial sensor over an interval of odometry, whose yaw rate it replaces.
 
-use crate::input::Imu;
 use lienav_base::stamp::Stamp;
+use lienav_planar::input::Imu;
 use nalgebra::Matrix2;
 use std::collections::VecDeque;
 

@@ -5,13 +5,14 @@
 //! processed at its own stamp. The output depends on the stamps only, not on the order of arrival, as long as no
 //! message is later than the window.
 
-use crate::config::TwistHold;
 use crate::imu_yaw_rate::{self, IMU_FRESH_S};
-use crate::input::{Imu, Measurement, MeasurementKind, Odometry};
-use crate::names::Names;
-use crate::tilt::Tilt;
 use lienav_base::stamp::Stamp;
-use nalgebra::{Vector2, Vector3};
+use lienav_planar::config::TwistHold;
+use lienav_planar::input::{Imu, Measurement, MeasurementKind, Odometry};
+use lienav_planar::motion::Segment;
+use lienav_planar::names::Names;
+use lienav_planar::tilt::Tilt;
+use nalgebra::Vector2;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
@@ -72,21 +73,6 @@ mod sensor_index {
         let index = usize::deserialize(deserializer)?;
         MeasurementKind::at(index).ok_or_else(|| D::Error::custom("there is no such sensor"))
     }
-}
-
-/// A time interval with a constant twist.
-#[derive(Clone, Copy, Debug)]
-pub struct Segment {
-    /// The twist.
-    pub odometry: Odometry,
-    /// Its duration, s.
-    pub duration: f64,
-    /// The interval that the odometry message is valid for, of which this may be a part, s.
-    pub interval: f64,
-    /// The greatest speed, m/s, and yaw rate, rad/s, of late: a robot of which nothing was heard may have moved so.
-    pub fastest: Vector2<f64>,
-    /// The twists (v_x, v_y, w) before and from now on, where odometry begins to state another one.
-    pub change: Option<[Vector3<f64>; 2]>,
 }
 
 /// Speeds are remembered for about so long, s.

@@ -1,12 +1,12 @@
 //! Gauss–Newton on the posterior: matches are linearized again where the update would bring the estimate.
 
-use crate::linearize::{Match, Preview, relinearize};
-use crate::model::Model;
-use crate::propagate::Rows;
-use crate::state::State;
-use crate::update::{Workspace, preview};
-use crate::wide_prior::exceeds_noise;
+use lienav_associate::wide_prior::exceeds_noise;
 use lienav_lie::Se2;
+use lienav_planar::linearize::{Match, Preview, relinearize};
+use lienav_planar::model::Model;
+use lienav_planar::propagate::Rows;
+use lienav_planar::state::State;
+use lienav_planar::update::{Workspace, preview};
 use nalgebra::Vector2;
 /// An error that is this part of the noise of a measurement does not matter.
 const UNFELT: f64 = 1.0 / 3.0;

@@ -1,18 +1,18 @@
 //! A filter that a program steps by itself, and whose state it can look at.
 
-use crate::associated::Subject;
-use crate::calibration::CalibrationParameter;
-use crate::check::checked_covariance;
-use crate::config::{Config, ConfigError, MapMode};
-use crate::ekf::covariance::Covariance;
 use crate::estimator::Estimator;
-use crate::filter::{CompositionError, Filter};
-use crate::input::{MAX_POINTS, Measurement, MeasurementKind, Odometry, TooManySensors};
-use crate::motion::{Increment, increment};
-use crate::output::{Counts, DropReason, Landmark};
-use crate::sensor::Sensor;
 use lienav_base::stamp::Stamp;
+use lienav_ekf::covariance::Covariance;
 use lienav_lie::Se2;
+use lienav_planar::associated::Subject;
+use lienav_planar::calibration::CalibrationParameter;
+use lienav_planar::check::checked_covariance;
+use lienav_planar::config::{Config, ConfigError, MapMode};
+use lienav_planar::filter::{CompositionError, Filter};
+use lienav_planar::input::{MAX_POINTS, Measurement, MeasurementKind, Odometry, TooManySensors};
+use lienav_planar::motion::{Increment, increment};
+use lienav_planar::output::{Counts, DropReason, Landmark};
+use lienav_planar::sensor::Sensor;
 use nalgebra::{DMatrix, DVector, Matrix3};
 use std::ops::Range;
 

@@ -159,6 +159,8 @@
 //! - `examples/01_range_bearing_slam.rs` is the program above with noise and a map of eight posts, `02_stereo.rs`
 //!   compares three filters, `03_a_sensor_of_your_own.rs` adds two measurements, and `04_monte_carlo.rs` tests the
 //!   covariance.
+//! - `lienav-planar` has what a step is made of, `lienav-associate` the association, and `lienav-ekf` the parts without
+//!   geometry: for a program that puts a filter together by itself.
 //! - `lienav-lie` has the groups ([`Se2`] is from there) and `lienav-base` the stamps ([`Stamp`]) and the settings;
 //!   `lienav-sim` makes input from a seed, `lienav-io` reads bags and data sets, and `lienav-eval` judges runs.
 
@@ -167,78 +169,68 @@
 #[cfg(test)]
 extern crate self as lienav_slam;
 
-mod active_landmarks;
-mod associate;
-mod associated;
-mod association;
-mod augment;
-mod belief;
 mod bound;
-mod calibration;
-mod chart;
-mod check;
-mod checked;
-mod config;
-mod delayed_initialization;
-mod displaced;
 mod early;
-mod ekf;
 mod estimator;
-mod filter;
 mod fixed_lag;
-mod gate;
-mod gate_bounds;
-mod gaussian_sum;
-mod georeference;
-mod global_localization;
 mod history;
 mod imu_yaw_rate;
 mod inbox;
-mod input;
 mod iterate;
 mod kalman_filter;
-mod known_map;
-mod level;
-mod linearize;
-mod linearized;
 mod lookahead;
-mod measurement;
-mod model;
-mod motion;
 mod moved_or_gone;
-mod names;
-mod neighbourhood;
-mod newcomers;
 mod noise_estimation;
 mod odometry_limits;
-mod output;
-mod pose_clones;
-mod pose_hypotheses;
-mod propagate;
-mod prune;
-mod record;
-mod recover;
-mod relocate;
-mod retract;
-mod sensor;
 mod slam;
-mod state;
 mod steady;
 mod step;
 #[cfg(test)]
 mod tests;
-mod tilt;
-mod tilt_noise;
-mod time_correlated_errors;
-mod time_correlation;
 mod trace;
-mod track_loss;
-mod update;
-mod wide_prior;
-mod without;
 
-pub use ekf::{by_id, kernel};
+#[doc(inline)]
+pub use lienav_associate::{
+    association::identity, association::tally::Tally as AssociationTally, global_localization::GlobalLocalization,
+};
+#[doc(inline)]
+pub use lienav_ekf::{
+    by_id, kernel,
+    validity::{EXACT_VARIANCE, valid_covariance},
+};
+#[doc(inline)]
+pub use lienav_planar::{
+    associated::{Role, Subject},
+    belief::LandmarkStatus,
+    calibration::{Calibration, CalibrationEstimate, CalibrationParameter, MOTION, SENSOR, SensorJacobian},
+    chart::{Centre, Chart, Charts},
+    checked::CheckedMeasurement,
+    config::{
+        AbsoluteConfig, Association, CalibrationConfig, Config, ConfigError, GateConfig, InitialConfig, LearningConfig,
+        MapConfig, MapMode, MotionConfig, NoiseUnit, Prior, SPECS, SensorConfig, StartMode, TimingConfig, TwistHold,
+        TwistPath, WhenFull, WorldConfig, WorldFrame,
+    },
+    filter::{
+        CompositionError, Coordinates, Correction, Discretization, Errors, Filter, Initialization, Linearization,
+        NoiseAt, StereoModel, UnknownFilter,
+    },
+    georeference::world_of_two,
+    input::{Imu, Label, Measurement, MeasurementKind, Odometry, Scan, TooManySensors},
+    linearized::{LinearizedMeasurement, LinearizedStep},
+    measurement::{
+        Bearing, Component, Expected, LandmarkMeasurement, Mount, Noise, PoseMeasurement, Position, Range,
+        RangeBearing, StereoBearings, Triangulated, Value,
+    },
+    motion::{Increment, Segment, increment, v_matrix_derivative},
+    output::{Counts, DropReason, Landmark, PoseEstimate, Step},
+    pose_clones::Motion,
+    sensor::{Sensor, Sensors},
+    state::FIRST_OWN_ID,
+    tilt::Tilt,
+    without::{Mechanism, Without},
+};
 
+pub use lienav_base::clock::TimeJump;
 pub use lienav_base::stamp::Stamp;
 pub use lienav_lie::Se2;
 pub use lienav_map::{
@@ -246,57 +238,20 @@ pub use lienav_map::{
     NearCovariances, SharedLandmark, Sighting, Verdict,
 };
 
-pub use associated::{Role, Subject};
-pub use calibration::{Calibration, MOTION, SENSOR, SensorJacobian};
-pub use checked::CheckedMeasurement;
-pub use georeference::world_of_two;
-pub use global_localization::GlobalLocalization;
-pub use inbox::Segment;
 pub use kalman_filter::{Block, Correction as KalmanCorrection, KalmanFilter};
-pub use linearized::{LinearizedMeasurement, LinearizedStep};
-pub use measurement::{
-    Bearing, Component, LandmarkMeasurement, Noise, PoseMeasurement, Position, Range, RangeBearing, StereoBearings,
-    Triangulated, Value,
-};
-pub use measurement::{Expected, Mount};
-pub use motion::{Increment, increment, v_matrix_derivative};
-pub use pose_clones::Motion;
-pub use sensor::{Sensor, Sensors};
-pub use state::FIRST_OWN_ID;
-pub use trace::{SeenMeasurement, Trace, TracedMeasurement, TracedStep};
-
-pub use association::identity;
-pub use association::tally::Tally as AssociationTally;
-pub use belief::LandmarkStatus;
-pub use calibration::{CalibrationEstimate, CalibrationParameter};
-pub use chart::{Centre, Chart, Charts};
-pub use config::{
-    AbsoluteConfig, Association, CalibrationConfig, Config, ConfigError, GateConfig, InitialConfig, LearningConfig,
-    MapConfig, MapMode, MotionConfig, NoiseUnit, Prior, SPECS, SensorConfig, StartMode, TimingConfig, TwistHold,
-    TwistPath, WhenFull, WorldConfig, WorldFrame,
-};
-pub use ekf::validity::{EXACT_VARIANCE, valid_covariance};
-pub use filter::{
-    CompositionError, Coordinates, Correction, Discretization, Errors, Filter, Initialization, Linearization, NoiseAt,
-    StereoModel, UnknownFilter,
-};
-pub use input::{Imu, Label, Measurement, MeasurementKind, Odometry, Scan, TooManySensors};
-pub use lienav_base::clock::TimeJump;
 pub use noise_estimation::{LearnedNoise, LearnedSensor};
-pub use output::{Counts, DropReason, Landmark, PoseEstimate, Step};
 pub use slam::{
     ExternalMeasurement, LocalMap, ReadExternal, RelocalizeError, ResumeError, SavedState, Slam, TakeMapError,
 };
-pub use tilt::Tilt;
-pub use without::{Mechanism, Without};
+pub use trace::{SeenMeasurement, Trace, TracedMeasurement, TracedStep};
 
 /// Names of before, which programs may have.
 #[doc(hidden)]
 pub use {
-    checked::CheckedMeasurement as Reading,
-    config::NoiseUnit as NoiseReading,
-    input::{Measurement as Observation, MeasurementKind as FeatureKind, Scan as Features},
-    linearized::LinearizedMeasurement as LinearizedReading,
+    lienav_planar::checked::CheckedMeasurement as Reading,
+    lienav_planar::config::NoiseUnit as NoiseReading,
+    lienav_planar::input::{Measurement as Observation, MeasurementKind as FeatureKind, Scan as Features},
+    lienav_planar::linearized::LinearizedMeasurement as LinearizedReading,
     slam::{ExternalMeasurement as OutsideReading, ReadExternal as ReadOutside},
     trace::{SeenMeasurement as SeenReading, TracedMeasurement as TracedReading},
 };

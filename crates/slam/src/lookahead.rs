@@ -8,8 +8,8 @@
 //! its end (a message that came out of order, an inertial sample that belongs to an earlier interval): the elements
 //! concerned are taken off and put on again.
 
-use crate::calibration::MOTION;
-use crate::motion::Increment;
+use lienav_planar::calibration::MOTION;
+use lienav_planar::motion::Increment;
 use serde::{Deserialize, Serialize};
 
 /// One increment, and the composition of all between it and where the stacks meet, with it.

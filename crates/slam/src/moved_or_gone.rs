@@ -7,14 +7,14 @@
 //!
 //! Scans judge landmarks only if most of their measurements fit: a wrong pose says nothing of the map.
 
-use crate::associated::{Associated, Role, Subject};
-use crate::belief::{LandmarkStatus, STRIKES, STRUCK_FOR_S};
-use crate::filter::Coordinates;
-use crate::known_map::KnownMap;
-use crate::output::DropReason;
-use crate::state::State;
 use crate::step::Outcome;
 use lienav_base::stamp::Stamp;
+use lienav_planar::associated::{Associated, Role, Subject};
+use lienav_planar::belief::{LandmarkStatus, STRIKES, STRUCK_FOR_S};
+use lienav_planar::filter::Coordinates;
+use lienav_planar::known_map::KnownMap;
+use lienav_planar::output::DropReason;
+use lienav_planar::state::State;
 use nalgebra::Vector2;
 use std::f64::consts::TAU;
 

@@ -14,24 +14,24 @@
 //! because no motion, no noise. A noise that changes at once is learned at once ([`Block`]).
 //!
 //! Where errors of the measurements of one landmark last for a while, the update knows a part of them
-//! ([`Offsets`](super::time_correlated_errors::Offsets)), or takes a measurement for less than it states
+//! ([`Offsets`](lienav_planar::time_correlated_errors::Offsets)), or takes a measurement for less than it states
 //! (`Sensors::repetition`). The score is that of the innovation without this knowledge, with R as it is stated, and
 //! counts for as much less as a measurement repeats. Of errors that last, the estimate takes in a part, and innovations
 //! show the rest: then no variance is learned to be smaller than stated. How far and how long errors last is the
 //! business of [`TimeCorrelation`].
 
-use crate::associated::Associated;
-use crate::checked::CheckedMeasurement;
-use crate::config::{LearningConfig, SensorConfig};
-use crate::ekf::changed::Block;
-use crate::ekf::covariance::factor3;
-use crate::ekf::kernel::{invert, solve_positive};
-use crate::ekf::time_correlated::TimeCorrelatedNoise;
-use crate::linearize::Match;
-use crate::state::State;
-use crate::time_correlation::TimeCorrelation;
-use crate::update::{Workspace, factor, noise_of_motion_by};
 use lienav_base::stamp::Stamp;
+use lienav_ekf::changed::Block;
+use lienav_ekf::covariance::factor3;
+use lienav_ekf::kernel::{invert, solve_positive};
+use lienav_ekf::time_correlated::TimeCorrelatedNoise;
+use lienav_planar::associated::Associated;
+use lienav_planar::checked::CheckedMeasurement;
+use lienav_planar::config::{LearningConfig, SensorConfig};
+use lienav_planar::linearize::Match;
+use lienav_planar::state::State;
+use lienav_planar::time_correlation::TimeCorrelation;
+use lienav_planar::update::{Workspace, factor, noise_of_motion_by};
 use nalgebra::{Matrix2, Matrix3, Vector3};
 use serde::{Deserialize, Serialize};
 
@@ -214,7 +214,7 @@ impl NoiseFactors {
         for associated in gated {
             let dim = dim(&associated.measurement);
             let bound = bound(dim);
-            let first = ODOMETRY + 3 * usize::from(associated.measurement.sensor);
+            let first = ODOMETRY + 3 * associated.measurement.index();
             if !bound.is_finite() || first + dim > self.left_out.len() {
                 continue;
             }
@@ -333,7 +333,7 @@ impl NoiseFactors {
         // Sensors.
         let mut row = 0;
         for matched in &matches[..used] {
-            let first = ODOMETRY + 3 * usize::from(matched.measurement.sensor);
+            let first = ODOMETRY + 3 * matched.measurement.index();
             if first + 3 > n {
                 return;
             }
@@ -357,7 +357,7 @@ impl NoiseFactors {
                 }
                 let mut other_row = 0;
                 for other in &matches[..used] {
-                    let other_first = ODOMETRY + 3 * usize::from(other.measurement.sensor);
+                    let other_first = ODOMETRY + 3 * other.measurement.index();
                     let of_other = other.stated_noise();
                     if is_correlated || self::is_correlated(&of_other) {
                         let within = |i: usize, k: usize| i < matched.dim && k < other.dim;

@@ -5,10 +5,10 @@
 //! were spikes. If implausible messages continue each other, the velocity has really changed, as where a driver was
 //! restarted or commands are sent as odometry: after [`BELIEVED`] of them they are used, all of them.
 
-use crate::config::MotionConfig;
-use crate::input::Odometry;
-use crate::motion::noise_density;
 use lienav_base::stamp::Stamp;
+use lienav_planar::config::MotionConfig;
+use lienav_planar::input::Odometry;
+use lienav_planar::motion::noise_density;
 use serde::{Deserialize, Serialize};
 
 /// So many implausible messages in a row that continue each other are believed.

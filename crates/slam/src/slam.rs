@@ -31,26 +31,26 @@ mod trace;
 mod undo_loop;
 
 use crate::AssociationTally;
-use crate::calibration::{CalibrationEstimate, CalibrationParameter, MOTION};
-use crate::checked::CheckedMeasurement;
-use crate::config::{Config, ConfigError, SPECS};
-use crate::ekf::validity::valid_covariance;
 use crate::estimator::Estimator;
-use crate::filter::{CompositionError, Filter};
 use crate::history::History;
-use crate::input::{Imu, MAX_POINTS, Measurement, MeasurementKind, Odometry, TooManySensors};
-use crate::motion::Increment;
 use crate::noise_estimation::LearnedNoise;
-use crate::output::{Counts, DropReason, Landmark, PoseEstimate};
-use crate::sensor::Sensor;
 use crate::slam::fields::{Instant, Intake, Motion, Search, Tally};
 use crate::slam::last_valid::Validity;
 use crate::slam::lost::Recovery;
 use crate::trace::Trace;
-use crate::without::Without;
 use lienav_base::settings::check_change;
 use lienav_base::stamp::Stamp;
+use lienav_ekf::validity::valid_covariance;
 use lienav_lie::Se2;
+use lienav_planar::calibration::{CalibrationEstimate, CalibrationParameter, MOTION};
+use lienav_planar::checked::CheckedMeasurement;
+use lienav_planar::config::{Config, ConfigError, SPECS};
+use lienav_planar::filter::{CompositionError, Filter};
+use lienav_planar::input::{Imu, MAX_POINTS, Measurement, MeasurementKind, Odometry, TooManySensors};
+use lienav_planar::motion::Increment;
+use lienav_planar::output::{Counts, DropReason, Landmark, PoseEstimate};
+use lienav_planar::sensor::Sensor;
+use lienav_planar::without::Without;
 use nalgebra::Vector3;
 pub use outside::{ExternalMeasurement, ReadExternal};
 pub use part::LocalMap;
@@ -423,7 +423,7 @@ impl Slam {
     }
 
     #[cfg(test)]
-    pub(super) fn state(&self) -> &super::state::State {
+    pub(super) fn state(&self) -> &lienav_planar::state::State {
         &self.estimator.state
     }
 

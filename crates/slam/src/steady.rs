@@ -6,8 +6,8 @@
 //! change, another τ would be learned: with the noise n of the last message the robot is off by n times the duration of
 //! that message, and least so with a τ of half of it, which takes the mean of two messages.
 
-use crate::input::Odometry;
 use lienav_base::stamp::Stamp;
+use lienav_planar::input::Odometry;
 use nalgebra::Vector3;
 use serde::{Deserialize, Serialize};
 

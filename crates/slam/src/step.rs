@@ -1,30 +1,30 @@
 //! One step of the filter: propagate, associate, gate, update, augment, prune.
 
-use crate::active_landmarks::activate;
-use crate::associate::{Associations, Input, associate};
-use crate::associated::{Ambiguity, Associated, Role, Subject};
-use crate::delayed_initialization::note_outliers;
-use crate::displaced::pass_together;
-use crate::gate::gate;
 use crate::iterate::iterate;
-use crate::linearize::Match;
-use crate::model::Model;
-use crate::motion::Increment;
-use crate::names::Names;
-use crate::newcomers::augment_all;
 use crate::noise_estimation::NoiseFactors;
-use crate::output::{Counts, DropReason};
-use crate::pose_clones;
-use crate::propagate::{Rows, propagate};
-use crate::prune::prune;
-use crate::recover::{recover, relocate_if_lost};
-use crate::state::State;
-use crate::time_correlated_errors::take_offsets;
-use crate::track_loss::TrackLoss;
-use crate::update::{Singular, Updated, Workspace, move_back, numbers, update};
-use crate::wide_prior::{Place, Wide};
+use lienav_associate::active_landmarks::activate;
+use lienav_associate::associate::{Associations, Input, associate};
+use lienav_associate::delayed_initialization::note_outliers;
+use lienav_associate::displaced::pass_together;
+use lienav_associate::gate::gate;
+use lienav_associate::newcomers::augment_all;
+use lienav_associate::recover::{recover, relocate_if_lost};
+use lienav_associate::track_loss::TrackLoss;
+use lienav_associate::wide_prior::{Place, Wide};
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
+use lienav_planar::associated::{Ambiguity, Associated, Role, Subject};
+use lienav_planar::linearize::Match;
+use lienav_planar::model::Model;
+use lienav_planar::motion::Increment;
+use lienav_planar::names::Names;
+use lienav_planar::output::{Counts, DropReason};
+use lienav_planar::pose_clones;
+use lienav_planar::propagate::{Rows, propagate};
+use lienav_planar::prune::prune;
+use lienav_planar::state::State;
+use lienav_planar::time_correlated_errors::take_offsets;
+use lienav_planar::update::{Singular, Updated, Workspace, move_back, numbers, update};
 use nalgebra::Vector2;
 
 /// A landmark that was not seen for this long counts as mapped, s: longer than one landmark hides another, shorter than

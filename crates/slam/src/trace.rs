@@ -1,9 +1,9 @@
 //! The record of a run, for estimators that process all of it at once and must use the same information as the filter.
 
-use crate::associated::{Role, Subject};
-use crate::checked::CheckedMeasurement;
-use crate::inbox::Segment;
 use lienav_lie::Se2;
+use lienav_planar::associated::{Role, Subject};
+use lienav_planar::checked::CheckedMeasurement;
+use lienav_planar::motion::Segment;
 use nalgebra::Vector2;
 
 /// The steps of a run, since time was last set back.

@@ -278,8 +278,8 @@ impl Submap {
 #[cfg(test)]
 pub mod tests {
     use super::*;
+    use rand::rngs::ChaCha8Rng;
     use rand::{RngExt, SeedableRng};
-    use rand_chacha::ChaCha8Rng;
 
     /// A submap with `landmarks` landmarks around its way, and a full covariance.
     pub fn random_part(seed: u64, landmarks: u32) -> Submap {

@@ -18,7 +18,7 @@ use lienav_slam::by_id::ById;
 use lienav_slam::{Config, Filter, Landmark, MapLandmark, Measurement, MeasurementKind, Odometry, Slam, Stamp, Step};
 use nalgebra::{Matrix2, Matrix3, SMatrix, Vector2, Vector3};
 use rand::SeedableRng;
-use rand_chacha::ChaCha8Rng;
+use rand::rngs::ChaCha8Rng;
 use rand_distr::{Distribution, Normal};
 use std::collections::HashSet;
 use std::sync::Arc;

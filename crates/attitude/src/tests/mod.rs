@@ -15,7 +15,7 @@ use super::*;
 use lienav_base::stamp::Stamp;
 use nalgebra::{UnitQuaternion, Vector3};
 use rand::SeedableRng;
-use rand_chacha::ChaCha8Rng;
+use rand::rngs::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 
 const G: f64 = 9.81;

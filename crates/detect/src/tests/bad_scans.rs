@@ -3,8 +3,8 @@
 use crate::{Config, Detector, Scan};
 use nalgebra::Vector3;
 use rand::RngExt;
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::SeedableRng;
+use rand::SeedableRng;
+use rand::rngs::ChaCha8Rng;
 
 fn scan<'a>(ranges: &'a [f32], intensities: &'a [f32]) -> Scan<'a> {
     Scan {

@@ -4,8 +4,8 @@ use crate::{Class, Config, Detection, Detector, Rejection, Scan};
 use lienav_lie::se2::Se2;
 use lienav_sim::scan::{Cast, Disc, Scanner, Wall, World};
 use nalgebra::{Vector2, Vector3};
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::SeedableRng;
+use rand::SeedableRng;
+use rand::rngs::ChaCha8Rng;
 
 pub fn cast(scanner: &Scanner, world: &World, twist: &Vector3<f64>, seed: u64) -> Cast {
     scanner.cast(world, &Se2::identity(), twist, 0.0, &mut ChaCha8Rng::seed_from_u64(seed))

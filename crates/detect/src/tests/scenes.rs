@@ -6,8 +6,8 @@ use lienav_lie::se2::Se2;
 use lienav_sim::scan::{Body, Cast, Disc, Person, Scanner, Wall, World};
 use nalgebra::{Vector2, Vector3};
 use rand::RngExt;
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::SeedableRng;
+use rand::SeedableRng;
+use rand::rngs::ChaCha8Rng;
 use std::f64::consts::TAU;
 
 /// A hall with a robot in it.

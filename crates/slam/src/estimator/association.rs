@@ -1,16 +1,16 @@
 //! What an estimator learns of landmarks without identity, and what it knows of them.
 
-use crate::associated::Subject;
-use crate::association::evidence_tally::{EvidenceTally, LandmarkEvidence, landmark_evidence};
-use crate::association::loop_closure::{Before, merge};
-use crate::association::memory::Memory;
-use crate::association::tally::Tally;
-use crate::association::trial::Trial;
 use crate::estimator::Estimator;
 use crate::estimator::point::EstimatorPoint;
-use crate::names::Names;
 use crate::step::Outcome;
+use lienav_associate::association::evidence_tally::{EvidenceTally, LandmarkEvidence, landmark_evidence};
+use lienav_associate::association::loop_closure::{Before, merge};
+use lienav_associate::association::memory::Memory;
+use lienav_associate::association::tally::Tally;
+use lienav_associate::association::trial::Trial;
 use lienav_base::stamp::Stamp;
+use lienav_planar::associated::Subject;
+use lienav_planar::names::Names;
 
 /// A loop on trial.
 pub struct ClosedLoop {
@@ -65,7 +65,7 @@ impl Estimator {
 
     /// Takes in what the last scan says of a loop: its normalized squared innovation with the degrees of freedom.
     pub fn judge(&self, trial: &mut Trial, nis: (f64, usize)) {
-        if self.workspace.measurements.iter().any(|measurement| measurement.measurement.id.is_none()) {
+        if self.workspace.measurements.iter().any(|measurement| measurement.measurement.id().is_none()) {
             trial.note((&self.state, &self.memory), &self.model, self.workspace.ambiguous(), nis);
         }
     }

@@ -7,16 +7,16 @@
 //! mean and the covariance of both; the others live until later scans tell them apart. Where every measurement is clear
 //! there is one way of one state, and this is the filter without hypotheses, to the last bit.
 
-use crate::associated::Associated;
-use crate::filter::{Coordinates, Errors};
-use crate::model::Model;
-use crate::motion::Increment;
 use crate::noise_estimation::NoiseFactors;
-use crate::pose_hypotheses::PoseHypotheses;
-use crate::propagate::{Rows, propagate};
-use crate::retract::retract;
-use crate::state::State;
 use crate::step::Outcome;
+use lienav_associate::pose_hypotheses::PoseHypotheses;
+use lienav_planar::associated::Associated;
+use lienav_planar::filter::{Coordinates, Errors};
+use lienav_planar::model::Model;
+use lienav_planar::motion::Increment;
+use lienav_planar::propagate::{Rows, propagate};
+use lienav_planar::retract::retract;
+use lienav_planar::state::State;
 use nalgebra::{Matrix2, Vector3};
 
 /// Hypotheses become one if the squared distance of their poses is less than this, by the covariance of the likelier

@@ -1,13 +1,13 @@
 //! The map that an estimator knows before it begins, and what becomes of it with a mode.
 
-use crate::active_landmarks::{activate_all, most_active};
-use crate::config::MapMode;
-use crate::delayed_initialization;
 use crate::estimator::Estimator;
-use crate::known_map::KnownMap;
 use crate::moved_or_gone::Watch;
+use lienav_associate::active_landmarks::{activate_all, most_active};
+use lienav_associate::delayed_initialization;
 use lienav_base::stamp::Stamp;
 use lienav_map::LandmarkMap;
+use lienav_planar::config::MapMode;
+use lienav_planar::known_map::KnownMap;
 
 impl Estimator {
     /// Takes over a mode of the map that was another one before.

@@ -1,10 +1,10 @@
 //! What an estimator knows of the noise.
 
 use crate::estimator::Estimator;
-use crate::input::{Measurement, MeasurementKind};
 use crate::noise_estimation::{LearnedNoise, NoiseFactors};
 use crate::step::Outcome;
 use lienav_base::stamp::Stamp;
+use lienav_planar::input::{Measurement, MeasurementKind};
 
 impl Estimator {
     /// What was learned of the noise.

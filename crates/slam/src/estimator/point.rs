@@ -1,14 +1,14 @@
 //! What an estimator can go back to.
 
-use crate::association::cuts::Cut;
-use crate::config::MapMode;
-use crate::ekf::mahalanobis::mahalanobis_squared;
 use crate::estimator::hypotheses::Hypothesis;
 use crate::estimator::slip::cut;
 use crate::estimator::{Estimator, SavedEstimator};
-use crate::known_map::KnownMap;
 use crate::moved_or_gone::Watch;
+use lienav_associate::association::cuts::Cut;
+use lienav_ekf::mahalanobis::mahalanobis_squared;
 use lienav_lie::wrap_angle;
+use lienav_planar::config::MapMode;
+use lienav_planar::known_map::KnownMap;
 use nalgebra::Vector3;
 use std::mem::swap;
 

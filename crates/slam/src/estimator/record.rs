@@ -1,8 +1,8 @@
 //! What the steps of an estimator were linearized as, for whoever wants to look.
 
 use crate::estimator::Estimator;
-use crate::linearized::LinearizedStep;
 use lienav_base::stamp::Stamp;
+use lienav_planar::linearized::LinearizedStep;
 
 impl Estimator {
     /// Keeps what every step is linearized as from now on.

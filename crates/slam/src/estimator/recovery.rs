@@ -1,13 +1,13 @@
 //! When the prior is too wide for the association of landmarks without identity, and how to map on without it.
 
-use crate::associated::{Associated, Role, Subject};
-use crate::association::memory::is_placed;
 use crate::estimator::Estimator;
-use crate::input::{Measurement, MeasurementKind};
-use crate::motion::Increment;
-use crate::without::Mechanism;
+use lienav_associate::association::memory::is_placed;
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
+use lienav_planar::associated::{Associated, Role, Subject};
+use lienav_planar::input::{Measurement, MeasurementKind};
+use lienav_planar::motion::Increment;
+use lienav_planar::without::Mechanism;
 use nalgebra::{Matrix3, Vector3};
 use serde::{Deserialize, Serialize};
 use std::f64::consts::PI;

@@ -1,13 +1,13 @@
 //! A robot that has moved otherwise than odometry says.
 
-use crate::association::cuts::Cut;
-use crate::association::memory::Memory;
 use crate::estimator::Estimator;
-use crate::filter::Coordinates;
-use crate::motion::Increment;
-use crate::pose_clones;
-use crate::state::{State, StateLandmark};
+use lienav_associate::association::cuts::Cut;
+use lienav_associate::association::memory::Memory;
 use lienav_lie::{Se2, skew};
+use lienav_planar::filter::Coordinates;
+use lienav_planar::motion::Increment;
+use lienav_planar::pose_clones;
+use lienav_planar::state::{State, StateLandmark};
 use nalgebra::{Matrix3, Vector2, Vector3};
 
 /// How far a wheel that slips moves the robot, m: the standard deviation of x and of y.

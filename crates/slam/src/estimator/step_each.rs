@@ -1,19 +1,19 @@
 //! One step of all hypotheses of where the robot is in a known map.
 
-use crate::associate::{Evidence, Input};
-use crate::config::{Association, MapMode};
 use crate::estimator::Estimator;
 use crate::estimator::hypotheses::{Hypotheses, Hypothesis};
-use crate::input::{Measurement, MeasurementKind};
-use crate::motion::Increment;
 use crate::noise_estimation::NoiseFactors;
-use crate::output::DropReason;
-use crate::pose_hypotheses::{PoseHypothesis, affordable, weigh};
-use crate::state::State;
 use crate::step::{Outcome, correct, predict};
-use crate::without::Mechanism;
+use lienav_associate::associate::{Evidence, Input};
+use lienav_associate::pose_hypotheses::{PoseHypothesis, affordable, weigh};
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
+use lienav_planar::config::{Association, MapMode};
+use lienav_planar::input::{Measurement, MeasurementKind};
+use lienav_planar::motion::Increment;
+use lienav_planar::output::DropReason;
+use lienav_planar::state::State;
+use lienav_planar::without::Mechanism;
 use nalgebra::Matrix3;
 use nalgebra::Vector3;
 /// So many hypotheses go on after a scan, or less where the state is large.

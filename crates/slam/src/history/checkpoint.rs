@@ -2,10 +2,10 @@
 
 use crate::estimator::EstimatorPoint;
 use crate::inbox::InboxPoint;
-use crate::sensor::SensorSet;
 use crate::steady::SteadyTwist;
 use crate::trace::TracePoint;
 use lienav_base::stamp::Stamp;
+use lienav_planar::sensor::SensorSet;
 use nalgebra::Vector3;
 /// The filter before a scan.
 #[derive(Clone)]

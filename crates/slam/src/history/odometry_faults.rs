@@ -1,9 +1,9 @@
 //! Odometry fault hypotheses: where the filter was, and what it would have been had the robot slipped.
 
-use crate::associated::Associated;
-use crate::association::evidence_tally::{EvidenceTally, LandmarkEvidence};
 use crate::estimator::Slip;
 use crate::history::checkpoint::Point;
+use lienav_associate::association::evidence_tally::{EvidenceTally, LandmarkEvidence};
+use lienav_planar::associated::Associated;
 use std::collections::VecDeque;
 /// The logarithm of the odds against a slip, and of those at which it is believed.
 pub const UNLIKELY: f64 = 6.9;

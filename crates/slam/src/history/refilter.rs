@@ -1,7 +1,7 @@
 //! Where the filter was before the last scans, for refiltering them with the noise that was learned.
 
-use crate::association::evidence_tally::{EvidenceTally, LandmarkEvidence};
 use crate::history::checkpoint::{Checkpoint, Point};
+use lienav_associate::association::evidence_tally::{EvidenceTally, LandmarkEvidence};
 /// Where the filter was.
 #[derive(Default)]
 pub struct Refilter {

@@ -1,7 +1,7 @@
 //! A loop closure on trial, and where the filter was before it.
 
-use crate::association::trial::Trial;
 use crate::history::checkpoint::Checkpoint;
+use lienav_associate::association::trial::Trial;
 /// A loop on trial.
 pub struct Closed {
     /// Before it, after the scan that has closed it.

@@ -2,9 +2,9 @@
 
 use crate::history::checkpoint::Point;
 use crate::inbox::QueuedScan;
-use crate::names::Renamed;
-use crate::output::Processed;
 use crate::slam::Slam;
+use lienav_planar::names::Renamed;
+use lienav_planar::output::Processed;
 
 /// What becomes of the landmarks while scans are taken in again.
 #[derive(Debug, Default)]

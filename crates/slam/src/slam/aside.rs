@@ -1,10 +1,10 @@
 //! What the filter would make of the last scans, if something had been otherwise.
 
-use crate::association::evidence_tally::EvidenceTally;
 use crate::history::checkpoint::Point;
 use crate::inbox::QueuedScan;
-use crate::output::Processed;
 use crate::slam::Slam;
+use lienav_associate::association::evidence_tally::EvidenceTally;
+use lienav_planar::output::Processed;
 
 impl Slam {
     /// Does something that leaves the filter where it is, and has what it tells of the last scan as it was.

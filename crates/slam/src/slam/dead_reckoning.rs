@@ -2,9 +2,9 @@
 
 #[cfg(test)]
 use crate::PoseEstimate;
-use crate::motion::Increment;
 use crate::slam::Slam;
 use lienav_base::stamp::Stamp;
+use lienav_planar::motion::Increment;
 
 impl Slam {
     /// The motion from the odometry message of `stamp` to the newest one, as the filter has it now: calibrated, with

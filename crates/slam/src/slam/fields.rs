@@ -1,21 +1,21 @@
 //! What the pipeline consists of, by what it is for.
 
 use crate::bound::Bound;
-use crate::config::Config;
 use crate::early::EarlyGate;
-use crate::gaussian_sum::GaussianSum;
-use crate::global_localization::GlobalLocalization;
 use crate::inbox::Inbox;
-use crate::input::Odometry;
 use crate::lookahead::LookAhead;
-use crate::motion::Increment;
 use crate::odometry_limits::SpikeGate;
-use crate::output::Counts;
-use crate::sensor::SensorSet;
 use crate::slam::finder::SearchInParts;
 use crate::steady::SteadyTwist;
+use lienav_associate::gaussian_sum::GaussianSum;
+use lienav_associate::global_localization::GlobalLocalization;
 use lienav_base::clock::{CONFIRMATIONS, ClockGuard};
 use lienav_base::stamp::Stamp;
+use lienav_planar::config::Config;
+use lienav_planar::input::Odometry;
+use lienav_planar::motion::Increment;
+use lienav_planar::output::Counts;
+use lienav_planar::sensor::SensorSet;
 use nalgebra::Vector3;
 
 /// What has come in and waits, and what judges it before.

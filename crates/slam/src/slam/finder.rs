@@ -1,9 +1,9 @@
 //! The settings of a search for the robot, and a search in submaps.
 
-use crate::config::{Config, SensorConfig};
 use lienav_lie::Se2;
 use lienav_map::FinderConfig;
 use lienav_map::LandmarkMap;
+use lienav_planar::config::{Config, SensorConfig};
 use nalgebra::Matrix3;
 /// A search where the map is made in parts: the filter itself knows the open one only.
 #[derive(Debug, Default)]

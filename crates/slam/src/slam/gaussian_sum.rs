@@ -7,12 +7,12 @@
 //! robot is searched for until the sum has found it.
 
 use super::Slam;
-use crate::gaussian_sum::GaussianSum;
 use crate::inbox::QueuedScan;
-use crate::motion::Increment;
-use crate::without::Mechanism;
 use crate::{Config, Discretization, MapMode};
+use lienav_associate::gaussian_sum::GaussianSum;
 use lienav_lie::Se2;
+use lienav_planar::motion::Increment;
+use lienav_planar::without::Mechanism;
 use nalgebra::Matrix3;
 
 /// The filter's pose is published while it has this probability.

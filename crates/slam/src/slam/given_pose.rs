@@ -1,9 +1,9 @@
 //! A pose of the robot that is given from outside.
 
-use crate::check::check_pose;
-use crate::output::DropReason;
 use crate::slam::Slam;
 use lienav_lie::Se2;
+use lienav_planar::check::check_pose;
+use lienav_planar::output::DropReason;
 use nalgebra::Matrix3;
 
 impl Slam {

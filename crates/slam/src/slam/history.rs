@@ -2,8 +2,8 @@
 
 use crate::history::{MAX_MEASUREMENTS_OF_A_SCAN, MAX_MESSAGES, Purpose};
 use crate::inbox::QueuedScan;
-use crate::output::Processed;
 use crate::slam::Slam;
+use lienav_planar::output::Processed;
 
 impl Slam {
     /// Keeps what is needed to process this scan again; to be called before it is processed.

@@ -1,15 +1,15 @@
 //! The intake of odometry: which messages are of the clock in force, have a stamp that may be believed, and velocities
 //! that the platform can have reached.
 
-use crate::check::checked_covariance;
 use crate::inbox::MAX_SEGMENT_S;
-use crate::input::Odometry;
-use crate::output::DropReason;
 use crate::slam::Slam;
 use crate::{early, odometry_limits};
 use lienav_base::clock::TimeJump;
 use lienav_base::clock::{Limits, Verdict};
 use lienav_base::stamp::Stamp;
+use lienav_planar::check::checked_covariance;
+use lienav_planar::input::Odometry;
+use lienav_planar::output::DropReason;
 use nalgebra::Matrix3;
 
 /// So many messages of a clock that is not confirmed are held back: a tenth of a second of the fastest odometry.

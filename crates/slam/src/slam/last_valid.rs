@@ -1,6 +1,6 @@
 //! What the check of the covariance needs of the last scans.
 
-use crate::output::PoseEstimate;
+use lienav_planar::output::PoseEstimate;
 
 /// What the check needs of the last scans.
 #[derive(Debug, Default)]

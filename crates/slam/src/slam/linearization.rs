@@ -1,7 +1,7 @@
 //! The record of linearizations.
 
-use crate::linearized::LinearizedStep;
 use crate::slam::Slam;
+use lienav_planar::linearized::LinearizedStep;
 impl Slam {
     /// Keeps what every step is linearized as from now on; meant to be called before the first input.
     pub fn keep_linearization(&mut self) {

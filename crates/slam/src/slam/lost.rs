@@ -1,9 +1,9 @@
 //! What is known of the way since the last scan that was used, and the search for the robot in its own map.
 
 use crate::estimator::Suspicion;
-use crate::global_localization::GlobalLocalization;
-use crate::motion::Increment;
+use lienav_associate::global_localization::GlobalLocalization;
 use lienav_base::stamp::Stamp;
+use lienav_planar::motion::Increment;
 /// What is known of the way since the last scan that was used.
 #[derive(Default)]
 pub struct Recovery {

@@ -1,10 +1,10 @@
 //! The map that outlives a run, and the map that is known before it.
 
-use crate::belief::LandmarkStatus;
-use crate::config::MapMode;
 use crate::slam::Slam;
 use crate::slam::saved::SavedState;
 use lienav_map::{LandmarkMap, LandmarkMapError, MapLandmark};
+use lienav_planar::belief::LandmarkStatus;
+use lienav_planar::config::MapMode;
 
 impl Slam {
     /// Gives the filter a known map. It is used while `map.mode` is `localization` or `extend`, and is in the same

@@ -1,7 +1,7 @@
 //! The motion since some seconds ago, with its covariance.
 
-use crate::pose_clones::{Motion, motions};
 use crate::slam::Slam;
+use lienav_planar::pose_clones::{Motion, motions};
 
 impl Slam {
     /// From now on keeps what is needed to know the motion over these durations, s: some more landmarks in the state,

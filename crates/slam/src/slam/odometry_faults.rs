@@ -15,16 +15,16 @@
 //! as many more steps as there are hypotheses; [`KEPT`] × [`EVERY`] scans are made again where a hypothesis begins, and
 //! where it turns out to be right. It is not saved with the filter.
 
-use crate::association::cuts::Cut;
-use crate::association::evidence_tally::EvidenceTally;
-use crate::config::{Config, MapMode};
 use crate::estimator::Slip;
 use crate::history::MAX_LANDMARKS;
 use crate::history::odometry_faults::{Branch, BranchPoint, SUSPICIOUS, SlipHypothesis};
-use crate::output::{Processed, Step};
 use crate::slam::Slam;
-use crate::without::Mechanism;
+use lienav_associate::association::cuts::Cut;
+use lienav_associate::association::evidence_tally::EvidenceTally;
 use lienav_base::stamp::Stamp;
+use lienav_planar::config::{Config, MapMode};
+use lienav_planar::output::{Processed, Step};
+use lienav_planar::without::Mechanism;
 
 /// Where the filter was is kept after so many scans with measurements.
 const EVERY: usize = 4;

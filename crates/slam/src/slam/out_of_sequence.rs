@@ -3,10 +3,10 @@
 
 use crate::history::checkpoint::Checkpoint;
 use crate::inbox::QueuedScan;
-use crate::input::{Measurement, MeasurementKind};
-use crate::output::DropReason;
 use crate::slam::Slam;
 use lienav_base::stamp::Stamp;
+use lienav_planar::input::{Measurement, MeasurementKind};
+use lienav_planar::output::DropReason;
 
 /// So many points are kept in the time of `timing.rewind_s`, and two more. With more of them, fewer steps are made
 /// again, and the state is copied more often.

@@ -1,16 +1,16 @@
 //! Measurements of the pose in a map in parts: the open part has a frame of its own, and does not know where it lies in
 //! the map. They pass by the filter, to those who join the parts.
 
-use crate::associated::{Associated, Role, Subject};
-use crate::checked::CheckedMeasurement;
 use crate::inbox::QueuedScan;
-use crate::input::MeasurementKind;
-use crate::motion::Increment;
-use crate::output::{DropReason, PoseEstimate};
 use crate::slam::Slam;
 use crate::step::Outcome;
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
+use lienav_planar::associated::{Associated, Role, Subject};
+use lienav_planar::checked::CheckedMeasurement;
+use lienav_planar::input::MeasurementKind;
+use lienav_planar::motion::Increment;
+use lienav_planar::output::{DropReason, PoseEstimate};
 use nalgebra::{Matrix3, Vector3};
 
 /// So many wait at most.
@@ -73,7 +73,7 @@ impl Slam {
 
     /// What a measurement from outside says, of what.
     pub fn read_outside(&self, checked: &CheckedMeasurement) -> ReadExternal {
-        let (value, covariance) = (checked.value, checked.covariance);
+        let (value, covariance) = (*checked.value(), *checked.noise());
         let mount = self.estimator.state.mounts[checked.index()].nominal();
         ReadExternal { dim: self.estimator.model.sensors.dim(checked), value, covariance, mount }
     }

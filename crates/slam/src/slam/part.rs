@@ -1,12 +1,12 @@
 //! The map of what is near, reinitialized where the robot is: for a map in parts.
 
 use crate::estimator::Estimator;
-use crate::filter::Coordinates;
-use crate::output::PoseEstimate;
 use crate::slam::Slam;
-use crate::state::{FIRST_OWN_ID, State};
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
+use lienav_planar::filter::Coordinates;
+use lienav_planar::output::PoseEstimate;
+use lienav_planar::state::{FIRST_OWN_ID, State};
 use nalgebra::{DMatrix, Matrix2, Matrix2x3, Matrix3, Vector2};
 
 /// A candidate that was read so often may be compared with older landmarks.

@@ -1,16 +1,16 @@
 //! Scans that are due, processed in the order of their stamps.
 
-use crate::config::Config;
 use crate::inbox::QueuedScan;
-use crate::input::MeasurementKind;
-use crate::level::level;
-use crate::motion::Increment;
-use crate::output::{DropReason, PoseEstimate, Step};
-use crate::sensor::SensorSet;
 use crate::slam::Slam;
 use crate::step::Outcome;
-use crate::tilt_noise::TiltNoise;
 use lienav_base::stamp::Stamp;
+use lienav_planar::config::Config;
+use lienav_planar::input::MeasurementKind;
+use lienav_planar::level::level;
+use lienav_planar::motion::Increment;
+use lienav_planar::output::{DropReason, PoseEstimate, Step};
+use lienav_planar::sensor::SensorSet;
+use lienav_planar::tilt_noise::TiltNoise;
 
 impl Slam {
     /// The next scan that can be processed, processed; and with it those of other sensors with the same stamp. One step

@@ -15,17 +15,17 @@
 //! from before the gap for one that is measured now, until the search finds the robot or [`SEARCHED_S`] have passed;
 //! later, loop closures find it.
 
-use crate::config::{Config, MapMode};
-use crate::filter::Discretization;
-use crate::global_localization::GlobalLocalization;
 use crate::inbox::QueuedScan;
-use crate::motion::Increment;
-use crate::output::DropReason;
 use crate::slam::Slam;
 use crate::slam::finder::finder_config;
 use crate::slam::lost::{Recovery, Search};
 use crate::step::Outcome;
-use crate::without::Mechanism;
+use lienav_associate::global_localization::GlobalLocalization;
+use lienav_planar::config::{Config, MapMode};
+use lienav_planar::filter::Discretization;
+use lienav_planar::motion::Increment;
+use lienav_planar::output::DropReason;
+use lienav_planar::without::Mechanism;
 
 /// Measurements are held back for so long, s: as long as measurements that do not tell where the robot is.
 const HELD_S: f64 = 10.0;

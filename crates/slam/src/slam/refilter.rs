@@ -13,13 +13,13 @@
 //!
 //! It is not saved with the filter: one that goes on from what was saved counts anew.
 
-use crate::config::{Config, MapMode};
 use crate::history::MAX_LANDMARKS;
 use crate::history::checkpoint::Checkpoint;
-use crate::output::{DropReason, Step};
 use crate::slam::Slam;
-use crate::without::Mechanism;
 use lienav_base::stamp::Stamp;
+use lienav_planar::config::{Config, MapMode};
+use lienav_planar::output::{DropReason, Step};
+use lienav_planar::without::Mechanism;
 
 /// After so many scans it may be looked again. Early, because what is learned first changes most; the last one ends.
 const AFTER_SCANS: [usize; 3] = [10, 30, 100];

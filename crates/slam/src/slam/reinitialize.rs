@@ -2,19 +2,19 @@
 //!
 //! The equations of the filter keep its covariance positive semidefinite; rounding with absurd numbers and defects of
 //! the program may not, and then every later estimate is wrong without a sign of it. So after each scan the filter
-//! checks the covariances of the pose and of each landmark ([`State::is_valid`](crate::state::State::is_valid)), and
+//! checks the covariances of the pose and of each landmark ([`State::is_valid`](lienav_planar::state::State::is_valid)), and
 //! whether updates found the joint covariance indefinite. Where the covariance is invalid, the filter forgets the map
 //! that it has made and what it has learned of noise, and continues at the last pose with a valid covariance. A known
 //! map stays, and with `initial.mode: unknown` the filter searches for the robot in it. The scan counts as
 //! [`DropReason::InvalidCovariance`].
 
-use crate::check::check_pose;
-use crate::config::{MapMode, StartMode};
-use crate::ekf::validity::valid_covariance;
-use crate::motion::Increment;
-use crate::output::{DropReason, Processed, Step};
 use crate::slam::Slam;
 use crate::slam::last_valid::Validity;
+use lienav_ekf::validity::valid_covariance;
+use lienav_planar::check::check_pose;
+use lienav_planar::config::{MapMode, StartMode};
+use lienav_planar::motion::Increment;
+use lienav_planar::output::{DropReason, Processed, Step};
 
 /// The joint covariance is invalid after so many updates in a row that found it indefinite: one may be rounding, of a
 /// pose that was given with an absurdly large variance.

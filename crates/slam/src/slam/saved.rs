@@ -1,23 +1,23 @@
 //! A run that is saved, and gone on with: in another process, on another day.
 
-use crate::config::{Config, ConfigError, MapMode};
 use crate::early::EarlyGate;
 use crate::estimator::{SavedEstimator, Suspicion};
-use crate::filter::Filter;
 use crate::inbox::Inbox;
-use crate::input::Odometry;
 use crate::lookahead::LookAhead;
-use crate::measurement::Component;
-use crate::motion::Increment;
 use crate::odometry_limits::SpikeGate;
-use crate::output::Counts;
-use crate::sensor::SensorSet;
 use crate::slam::Slam;
-use crate::state::Damage;
 use crate::steady::SteadyTwist;
 use lienav_base::clock::ClockGuard;
 use lienav_base::settings::lookup;
 use lienav_base::stamp::Stamp;
+use lienav_planar::config::{Config, ConfigError, MapMode};
+use lienav_planar::filter::Filter;
+use lienav_planar::input::Odometry;
+use lienav_planar::measurement::Component;
+use lienav_planar::motion::Increment;
+use lienav_planar::output::Counts;
+use lienav_planar::sensor::SensorSet;
+use lienav_planar::state::Damage;
 use nalgebra::Vector3;
 use serde::{Deserialize, Serialize};
 

@@ -1,16 +1,16 @@
 //! The robot that may be anywhere in a known map: until it is found, there are no estimates.
 
-use crate::config::{Config, MapMode, StartMode};
-use crate::filter::Discretization;
-use crate::global_localization::GlobalLocalization;
-use crate::input::{Measurement, MeasurementKind};
-use crate::sensor::Sensor;
 use crate::slam::Slam;
 use crate::slam::finder::{SearchInParts, finder_config};
 use crate::step::Outcome;
+use lienav_associate::global_localization::GlobalLocalization;
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
 use lienav_map::{LandmarkMap, LandmarkMapError};
+use lienav_planar::config::{Config, MapMode, StartMode};
+use lienav_planar::filter::Discretization;
+use lienav_planar::input::{Measurement, MeasurementKind};
+use lienav_planar::sensor::Sensor;
 use nalgebra::Matrix3;
 
 /// Why the robot cannot be searched for.

@@ -1,12 +1,12 @@
 //! Known landmarks in the filter.
 
-use crate::config::MapMode;
 use crate::estimator::Estimator;
-use crate::filter::Coordinates;
 use crate::slam::Slam;
-use crate::state::{StateLandmark, lever};
 use lienav_base::stamp::Stamp;
 use lienav_map::{LandmarkMap, LandmarkMapError, MapLandmark};
+use lienav_planar::config::MapMode;
+use lienav_planar::filter::Coordinates;
+use lienav_planar::state::{StateLandmark, lever};
 use nalgebra::{Matrix2, Matrix2x3};
 
 /// Why a map is not taken.

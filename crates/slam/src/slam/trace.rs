@@ -1,8 +1,8 @@
 //! Keeps a [`Trace`](crate::trace::Trace) of the run.
 
-use crate::associated::{Associated, Subject};
 use crate::slam::Slam;
 use crate::trace::{SeenMeasurement, Trace, TracedMeasurement, TracedStep};
+use lienav_planar::associated::{Associated, Subject};
 impl Slam {
     /// The measurements of the last step that were associated, in the order of the scan. Those that were left out
     /// before they could be (ambiguous, out of range …) are only in [`Slam::counts`].

@@ -9,15 +9,15 @@
 //! with it. The cost is bounded: a copy of the state for each loop, sixty scans, and as many steps that are made again
 //! after one of them, where the map is not too large for that. It is not saved with the filter.
 
-use crate::association::trial::Verdict;
-use crate::config::{Config, MapMode};
 use crate::estimator::ClosedLoop;
 use crate::history::MAX_LANDMARKS_OF_LOOPS;
 use crate::history::checkpoint::Checkpoint;
 use crate::history::undo_loop::Closed;
-use crate::output::{DropReason, Step};
 use crate::slam::Slam;
-use crate::without::Mechanism;
+use lienav_associate::association::trial::Verdict;
+use lienav_planar::config::{Config, MapMode};
+use lienav_planar::output::{DropReason, Step};
+use lienav_planar::without::Mechanism;
 
 impl Slam {
     /// The landmarks that turned out to be one with the last step: the identity that is gone, and the one that was

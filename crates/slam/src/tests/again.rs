@@ -2,8 +2,8 @@
 
 use super::slips::{Drive, ROUND};
 use super::*;
-use crate::associated::Role;
-use crate::associated::Subject;
+use lienav_planar::associated::Role;
+use lienav_planar::associated::Subject;
 use rand::RngExt;
 use std::collections::BTreeMap;
 

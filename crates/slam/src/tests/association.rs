@@ -4,9 +4,9 @@ use super::{config, drain, feed, recording, stamp};
 use crate::{Association, Config, DropReason, Label, Measurement, MeasurementKind, Odometry, Slam, Step};
 use lienav_lie::Se2;
 use nalgebra::Vector2;
+use rand::rngs::ChaCha8Rng;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 
 /// A robot that goes round twice among posts, of which it sees those within 9 m ahead. Returns the run, and where it

@@ -2,12 +2,12 @@
 
 use super::calibration::{SIGMAS, all_on, sensors};
 use super::*;
-use crate::ekf::covariance::Covariance;
-use crate::motion::increment;
-use crate::propagate::{Rows, propagate};
-use crate::state::State;
 use crate::{CalibrationConfig, Coordinates, Filter, MotionConfig, Prior};
+use lienav_ekf::covariance::Covariance;
 use lienav_lie::rotation;
+use lienav_planar::motion::increment;
+use lienav_planar::propagate::{Rows, propagate};
+use lienav_planar::state::State;
 use nalgebra::{DMatrix, DVector, Matrix3};
 
 /// A winding drive among twelve landmarks on two rings, range and bearing, seen by robot and sensor with the

@@ -2,16 +2,16 @@
 
 use super::linearized;
 use super::*;
-use crate::calibration::Calibration;
-use crate::inbox::Segment;
-use crate::linearize::innovation_covariance;
-use crate::motion::{Increment, increment};
-use crate::propagate::{Rows, propagate};
-use crate::sensor::Sensors;
-use crate::state::{State, StateLandmark};
-use crate::update::{Workspace, update};
 use crate::{CalibrationConfig, Coordinates, Discretization, Filter, MotionConfig, Prior, SensorConfig, StereoModel};
 use lienav_lie::skew;
+use lienav_planar::calibration::Calibration;
+use lienav_planar::linearize::innovation_covariance;
+use lienav_planar::motion::Segment;
+use lienav_planar::motion::{Increment, increment};
+use lienav_planar::propagate::{Rows, propagate};
+use lienav_planar::sensor::Sensors;
+use lienav_planar::state::{State, StateLandmark};
+use lienav_planar::update::{Workspace, update};
 use nalgebra::{DMatrix, DVector, Matrix2, Matrix2x3, Matrix3};
 use rand::RngExt;
 
@@ -304,7 +304,7 @@ fn a_new_landmark_is_correlated_with_the_calibration_it_was_placed_by() {
         let added = |dx: &DVector<f64>| {
             let mut state = displaced(&state, dx);
             let checked = sensors.read(MeasurementKind::RangeBearing, &measurement).unwrap();
-            assert!(crate::augment::augment(&mut state, &sensors, &checked, 9, stamp(0), &filter));
+            assert!(lienav_planar::augment::augment(&mut state, &sensors, &checked, 9, stamp(0), &filter));
             state
         };
         let n = state.covariance.dim();

@@ -165,8 +165,8 @@ fn what_waits_is_used_when_another_sensor_places_the_landmark() {
 #[test]
 fn a_measurement_from_a_anchor_pose_is_linearized_as_it_is() {
     use crate::Coordinates;
-    use crate::calibration::Calibration;
-    use crate::delayed_initialization::row::linearized_from;
+    use lienav_associate::delayed_initialization::row::linearize;
+    use lienav_planar::calibration::Calibration;
     let config = crate::SensorConfig { x_m: 0.3, y_m: -0.2, yaw_rad: 0.4, ..crate::SensorConfig::default() };
     let sensors = Sensors::new(&config, crate::StereoModel::Bearings, &[]);
     for coordinates in [Coordinates::World, Coordinates::Robot, Coordinates::Invariant] {
@@ -174,8 +174,11 @@ fn a_measurement_from_a_anchor_pose_is_linearized_as_it_is() {
             let mut state = laws::correlated(coordinates, 3, 4);
             state.mounts = sensors.mounts(&Calibration::new(&with_stated_noise().calibration));
             let measurement = sensors.read(kind, &Measurement::new(Some(0), [value])).unwrap();
-            let at =
-                |state: &State| linearized_from(state, &sensors, (1, 2), &measurement, &state.landmarks[0].x).unwrap();
+            let at = |state: &State| {
+                let row = linearize(state, &sensors, (1, Some(2)), &measurement, &state.landmarks[0].x).unwrap();
+                let [a, b, c, d] = [0, 1, 2, 3].map(|k| row.entries[k].1);
+                (row.residual, [row.by_landmark.x, row.by_landmark.y, c, d, a, b])
+            };
             let (_, h) = at(&state);
             for (row, h) in h.into_iter().enumerate() {
                 let mut residual = [0.0; 2];

@@ -2,17 +2,17 @@
 
 use super::laws::correlated;
 use super::{linearized, stamp, with_stated_noise};
-use crate::active_landmarks::activate_all;
-use crate::known_map::KnownMap;
-use crate::linearize::Match;
-use crate::motion::Increment;
-use crate::propagate::{Rows, propagate};
-use crate::sensor::Sensors;
-use crate::state::State;
-use crate::update::{Workspace, update};
 use crate::{
     Coordinates, Filter, LandmarkMap, MapLandmark, Measurement, MeasurementKind, NearCovariances, Se2, StereoModel,
 };
+use lienav_associate::active_landmarks::activate_all;
+use lienav_planar::known_map::KnownMap;
+use lienav_planar::linearize::Match;
+use lienav_planar::motion::Increment;
+use lienav_planar::propagate::{Rows, propagate};
+use lienav_planar::sensor::Sensors;
+use lienav_planar::state::State;
+use lienav_planar::update::{Workspace, update};
 use nalgebra::{DMatrix, DVector, Matrix2, Matrix3, Vector2, Vector3};
 
 const COORDINATES: [Coordinates; 3] = [Coordinates::World, Coordinates::Robot, Coordinates::Invariant];

@@ -7,8 +7,8 @@ use crate::{
 use lienav_base::stamp::Stamp;
 use lienav_lie::{Se2, wrap_angle};
 use nalgebra::{Matrix2, Vector2};
+use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 use std::f64::consts::TAU;
 

@@ -1,13 +1,13 @@
 //! From measurements of a filter's sensors to a pose that the filter can take.
 
 use super::with_stated_noise;
-use crate::motion::Increment;
 use crate::{DropReason, GlobalLocalization, LandmarkMap, MapLandmark, Measurement, MeasurementKind, Slam};
 use crate::{FinderConfig, Verdict};
 use lienav_lie::{Se2, wrap_angle};
+use lienav_planar::motion::Increment;
 use nalgebra::{Matrix2, Matrix3, Vector2, Vector3};
+use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
 
 /// Exact measurements of a lidar 0.4 m ahead and 0.1 m to the left of the base, turned by 0.3 rad.
 fn look(from: &Se2, places: &[Vector2<f64>]) -> Vec<Measurement> {

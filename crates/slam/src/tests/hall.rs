@@ -6,7 +6,7 @@ use lienav_slam::{
 };
 use nalgebra::{Matrix2, Matrix3, Vector2, Vector3};
 use rand::SeedableRng;
-use rand_chacha::ChaCha8Rng;
+use rand::rngs::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal, Uniform};
 
 /// Distance between landmarks, m.

@@ -1,11 +1,11 @@
 //! A filter that a program steps by itself.
 
 use super::with_stated_noise;
-use crate::measurement::Bearing;
 use crate::{
     Block, Config, DropReason, Filter, Increment, KalmanFilter, Measurement, MeasurementKind, Odometry, Se2, Sensor,
     Slam, Stamp,
 };
+use lienav_planar::measurement::Bearing;
 use nalgebra::{Matrix3, Vector2};
 
 const STEP_S: f64 = 0.1;

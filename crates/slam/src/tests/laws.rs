@@ -1,17 +1,17 @@
 //! Laws the filters must obey whatever the data.
 
 use super::*;
-use crate::associated::Subject;
-use crate::calibration::Calibration;
-use crate::linearize::Match;
-use crate::measurement::value::padded;
-use crate::motion::Increment;
-use crate::propagate::{Rows, propagate};
-use crate::sensor::Sensors;
-use crate::state::{State, StateLandmark};
-use crate::update::{Workspace, update};
 use crate::{Coordinates, Discretization, Filter, NoiseAt, SensorConfig, StereoModel};
 use lienav_lie::skew;
+use lienav_planar::associated::Subject;
+use lienav_planar::calibration::Calibration;
+use lienav_planar::linearize::Match;
+use lienav_planar::measurement::value::padded;
+use lienav_planar::motion::Increment;
+use lienav_planar::propagate::{Rows, propagate};
+use lienav_planar::sensor::Sensors;
+use lienav_planar::state::{State, StateLandmark};
+use lienav_planar::update::{Workspace, update};
 use nalgebra::{DMatrix, DVector, Matrix2, Matrix2x3, Matrix3, Vector3};
 use rand::RngExt;
 
@@ -438,7 +438,7 @@ fn euler_and_exponential_agree_for_short_steps() {
         Odometry { stamp: Stamp::default(), velocity: Vector2::new(1.0, 0.0), yaw_rate: 0.5, covariance: None };
     let whole = |how: Discretization, pieces: usize| {
         let dt = 1.0 / pieces as f64;
-        let piece = crate::motion::increment(&message, dt, dt, &config, how, &uncalibrated());
+        let piece = lienav_planar::motion::increment(&message, dt, dt, &config, how, &uncalibrated());
         (0..pieces).fold(Increment::none(), |sum, _| sum.then(&piece)).motion
     };
     let exact = whole(Discretization::Exponential, 1);

@@ -42,18 +42,18 @@ mod validity;
 mod wide_prior;
 mod window;
 
-use super::linearize::Match;
-use super::linearize::linearize;
-use super::sensor::Sensors;
-use super::state::State;
-use super::{Config, LearningConfig, Linearization, Measurement, MeasurementKind, Odometry, Slam, Step};
-use crate::associated::Subject;
-use crate::checked::CheckedMeasurement;
+use crate::{Config, LearningConfig, Linearization, Measurement, MeasurementKind, Odometry, Slam, Step};
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
+use lienav_planar::associated::Subject;
+use lienav_planar::checked::CheckedMeasurement;
+use lienav_planar::linearize::Match;
+use lienav_planar::linearize::linearize;
+use lienav_planar::sensor::Sensors;
+use lienav_planar::state::State;
 use nalgebra::Vector2;
 use rand::SeedableRng;
-use rand_chacha::ChaCha8Rng;
+use rand::rngs::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 
 /// One instant of a recording made for a test.

@@ -8,8 +8,8 @@ use crate::{
 };
 use nalgebra::{Matrix3, Vector2};
 use proptest::prelude::*;
+use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
 
 const KIND: MeasurementKind = MeasurementKind::RelativePosition;
 

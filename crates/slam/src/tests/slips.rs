@@ -2,13 +2,13 @@
 
 use super::again::Named;
 use super::{config, drain, stamp};
-use crate::association::cuts::Cut;
 use crate::estimator::Slip;
 use crate::{Measurement, MeasurementKind, Noise, Odometry, Slam, Step};
+use lienav_associate::association::cuts::Cut;
 use lienav_lie::Se2;
 use nalgebra::{Matrix2, Vector2, Vector3};
+use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 
 /// A robot that drives in circles among posts, of which its camera reads each in four of five looks. Where it has

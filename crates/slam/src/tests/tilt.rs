@@ -1,9 +1,9 @@
 //! A robot on a slope: what the planar filter makes of it with roll and pitch, and without.
 
 use super::*;
-use crate::calibration::Calibration;
-use crate::state::time_correlated::SLOTS;
 use crate::{CalibrationConfig, Imu, Tilt};
+use lienav_planar::calibration::Calibration;
+use lienav_planar::state::time_correlated::SLOTS;
 use nalgebra::{Matrix3, UnitQuaternion, Vector3};
 
 const SPEED: f64 = 0.9;

@@ -1,16 +1,16 @@
 //! Errors of measurements that last, as states.
 
 use super::*;
-use crate::associate::Evidence;
-use crate::associate::Input;
-use crate::association::memory::Memory;
-use crate::model::Model;
-use crate::motion::Increment;
-use crate::state::time_correlated::SLOTS;
 use crate::step::StepBuffers;
 use crate::step::step;
-use crate::update::{Workspace, update};
 use crate::{Coordinates, Filter, SavedState};
+use lienav_associate::associate::Evidence;
+use lienav_associate::associate::Input;
+use lienav_associate::association::memory::Memory;
+use lienav_planar::model::Model;
+use lienav_planar::motion::Increment;
+use lienav_planar::state::time_correlated::SLOTS;
+use lienav_planar::update::{Workspace, update};
 use nalgebra::{DMatrix, DVector, Matrix3};
 
 /// How long errors last, s.
@@ -73,10 +73,10 @@ fn an_update_with_time_correlated_errors_is_that_of_a_plain_kalman_filter() {
         }
         let s = &h * &p * h.transpose() + &r;
         for (a, one) in matches.iter().enumerate() {
-            let own = crate::linearize::innovation_covariance(&state, one);
+            let own = lienav_planar::linearize::innovation_covariance(&state, one);
             assert!((own.fixed_view::<2, 2>(0, 0) - s.fixed_view::<2, 2>(2 * a, 2 * a)).amax() < 1e-12, "{name}");
             for (b, other) in matches.iter().enumerate().filter(|(b, _)| *b != a) {
-                let shared = crate::linearize::shared_covariance(&state, one, other);
+                let shared = lienav_planar::linearize::shared_covariance(&state, one, other);
                 let difference = shared.fixed_view::<2, 2>(0, 0) - s.fixed_view::<2, 2>(2 * a, 2 * b);
                 assert!(difference.amax() < 1e-12, "{name}: {difference}");
             }

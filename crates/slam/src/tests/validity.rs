@@ -2,8 +2,8 @@
 //! so and reinitializes.
 
 use super::*;
-use crate::linearize::time_correlated_part;
 use crate::{DropReason, Filter, MapMode, StartMode, valid_covariance};
+use lienav_planar::linearize::time_correlated_part;
 use nalgebra::{DMatrix, Matrix2, Matrix3, SymmetricEigen};
 use proptest::prelude::*;
 use rand::RngExt;

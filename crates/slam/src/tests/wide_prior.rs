@@ -1,12 +1,12 @@
 //! A robot that may be anywhere in a map that it knows: what it claims after scans that tell where, or do not.
 
 use super::*;
-use crate::displaced::displace;
-use crate::motion::Increment;
-use crate::propagate::{Rows, propagate};
-use crate::update::{Workspace, move_back};
 use crate::{DropReason, Filter};
+use lienav_associate::displaced::displace;
 use lienav_lie::wrap_angle;
+use lienav_planar::motion::Increment;
+use lienav_planar::propagate::{Rows, propagate};
+use lienav_planar::update::{Workspace, move_back};
 use nalgebra::{Matrix3, Vector3};
 use std::f64::consts::PI;
 

@@ -279,8 +279,8 @@ pub(super) fn nodes(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rand::rngs::ChaCha8Rng;
     use rand::{RngExt, SeedableRng};
-    use rand_chacha::ChaCha8Rng;
 
     /// Cliques in a grid, with unknowns of two and of three rows.
     fn elements() -> (Vec<Element>, Vec<usize>) {

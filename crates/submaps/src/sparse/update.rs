@@ -71,8 +71,8 @@ mod tests {
     use super::*;
     use crate::sparse::Element;
     use nalgebra::{DMatrix, DVector};
+    use rand::rngs::ChaCha8Rng;
     use rand::{RngExt, SeedableRng};
-    use rand_chacha::ChaCha8Rng;
 
     /// A lane back and forth: each element holds six unknowns in a row and three of the lane before.
     fn lists(count: usize) -> Vec<Vec<usize>> {

@@ -8,8 +8,8 @@ use crate::{Submaps, Worker};
 use lienav_lie::Se2;
 use lienav_slam::{Config, Measurement, MeasurementKind, Odometry, Stamp};
 use nalgebra::Vector2;
+use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, Normal};
 
 /// A straight way among posts at random places.

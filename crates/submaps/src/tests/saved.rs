@@ -5,8 +5,8 @@ use crate::{ResumeSubmapsError, SavedSubmaps, Submaps, WholeMap, Worker};
 use lienav_lie::Se2;
 use lienav_slam::{LandmarkMap, MapLandmark, SavedState, Slam, Step};
 use nalgebra::{DMatrix, Matrix2, Matrix3, Vector2, Vector3};
+use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
 
 /// A robot with its filter.
 struct Robot {

@@ -6,9 +6,9 @@ use crate::{LandmarkMap, MapLandmark};
 use lienav_lie::{Se2, wrap_angle};
 use nalgebra::{Matrix2, Matrix3, Vector2};
 use proptest::prelude::*;
+use rand::rngs::ChaCha8Rng;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
 
 type Drive = Vec<(Displacement, Vec<Sighting>, Se2)>;
 

@@ -4,8 +4,8 @@ use crate::find::{Displacement, Sighting};
 use crate::{LandmarkMap, MapLandmark};
 use lienav_lie::{Se2, wrap_angle};
 use nalgebra::{Matrix2, Matrix3, Vector2, Vector3};
+use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 use std::f64::consts::TAU;
 
