@@ -31,6 +31,13 @@ impl Identities {
         }
     }
 
+    /// The measurements of all scans, each scan with its stamp and its sensor, in any order.
+    pub fn scans(&self) -> impl Iterator<Item = (Stamp, MeasurementKind, &[Known])> {
+        self.clouds.iter().flat_map(|(stamp, sensors)| {
+            sensors.iter().map(|(kind, measurements)| (*stamp, *kind, measurements.as_slice()))
+        })
+    }
+
     /// All measurements with this stamp.
     pub fn at(&self, stamp: Stamp) -> impl Iterator<Item = &Known> {
         self.clouds.get(&stamp).into_iter().flatten().flat_map(|(_, checked_measurements)| checked_measurements)
