@@ -26,7 +26,7 @@ from ._data import (
     Steps,
     to_ns,
 )
-from ._errors import Error, Failed, WrongCall
+from ._errors import Error, Failed, WrongCall, WrongType
 from ._evaluation import Evaluation, Report, batch, evaluate, filters
 from ._judge import Judgement, judge
 from ._lienav import Correction, KalmanFilter, Step, __version__
@@ -59,6 +59,7 @@ __all__ = [
     "Step",
     "Steps",
     "WrongCall",
+    "WrongType",
     "__version__",
     "batch",
     "evaluate",

@@ -1,6 +1,7 @@
 //! The Python module `lienav._lienav`: what `python/lienav` is a face of. It computes nothing itself: every number
 //! comes from the crates that the command line and the nodes call.
 
+mod arguments;
 mod arrays;
 mod attitude;
 mod errors;

@@ -1,14 +1,16 @@
 //! Recordings: bags, data sets, simulations and arrays.
 
-use crate::arrays::{Floats, Integers, array, data, matrix3_rows, noise_rows, numbers};
+use crate::arguments;
+use crate::arrays::{Floats, Integers, array, data, matrix3_rows, noise_rows, numbers, value};
 use crate::errors::{failed, wrong_call};
-use crate::messages::{InputArrays, KINDS, Messages, identity};
+use crate::messages::{InputArrays, KINDS, Messages, identity, kind_named};
 use crate::settings::{scenario, study};
 use crate::wait::interruptible;
 use lienav_base::stamp::Stamp;
 use lienav_eval::{harder, simulated};
 use lienav_io::bag::{Existing, Topics};
-use lienav_io::recording::{Input, Recording as Recorded, stream};
+use lienav_io::identities::{Identities, Known};
+use lienav_io::recording::{Input, PositionFixes, Recording as Recorded, stream};
 use lienav_io::to_bag::to_bag;
 use lienav_slam::{Imu, Label, Measurement, MeasurementKind, Odometry, Scan, Se2};
 use nalgebra::Vector2;
@@ -54,7 +56,7 @@ pub fn open_recording(py: Python<'_>, source: String, topics: TopicNames) -> PyR
 pub fn simulate(
     py: Python<'_>,
     given: &Bound<'_, PyAny>,
-    seed: Option<u64>,
+    #[pyo3(from_py_with = arguments::scenario_seed)] seed: Option<u64>,
     settings: Vec<(String, String)>,
 ) -> PyResult<Recording> {
     let mut scenario = scenario(given, &settings)?;
@@ -99,8 +101,78 @@ pub fn recording_of_arrays(
     Ok(Recording(Arc::new(recording)))
 }
 
+/// What a recording has beside arrays: for copies of it.
+#[derive(FromPyObject, IntoPyObject)]
+#[pyo3(from_item_all)]
+pub struct Rest {
+    dropped: BTreeMap<String, u64>,
+    warnings: Vec<String>,
+    contradictions: Vec<String>,
+    topics: Vec<String>,
+    timeout_s: f64,
+    fixes: Option<Fixes>,
+    identities: Option<Vec<KnownScan>>,
+}
+
+/// The antenna, m, and positions, m, with their stamps, ns.
+type Fixes = ([f64; 2], Vec<(i64, [f64; 2])>);
+
+/// The stamp and the kind of a scan, and what its measurements are of.
+type KnownScan = (i64, String, Vec<(Vec<f64>, Option<u32>)>);
+
 #[pymethods]
 impl Recording {
+    /// What it has beside its arrays.
+    fn rest(&self) -> PyResult<Rest> {
+        let recording = &*self.0;
+        let is_further = |input: &Input| match input {
+            Input::Fallback { .. } => true,
+            Input::Scan(scan) => matches!(scan.kind, MeasurementKind::Added(_)),
+            _ => false,
+        };
+        if !recording.equipment.sensors.is_empty() || recording.inputs.iter().any(is_further) {
+            return Err(failed(
+                "a recording with further sensors or sources of odometry cannot be copied or pickled; give its path, \
+                 and open it there",
+            ));
+        }
+        let known = |(values, id): &Known| ((0..values.len()).filter_map(|k| values.get(k).copied()).collect(), *id);
+        let scan = |(stamp, kind, of): (Stamp, MeasurementKind, &[Known])| {
+            (stamp.nanos(), word_of(kind).to_owned(), of.iter().map(known).collect())
+        };
+        let identities = recording.identities.as_ref().map(|identities| {
+            let mut all: Vec<KnownScan> = identities.scans().map(scan).collect();
+            all.sort_by(|a, b| (a.0, &a.1).cmp(&(b.0, &b.1)));
+            all
+        });
+        let fixes = recording.fixes.as_ref().map(|PositionFixes { antenna, fixes }| {
+            ((*antenna).into(), fixes.iter().map(|(stamp, place)| (stamp.nanos(), (*place).into())).collect())
+        });
+        Ok(Rest {
+            dropped: recording.dropped.clone(),
+            warnings: recording.warnings.clone(),
+            contradictions: recording.contradictions.clone(),
+            topics: recording.equipment.odometry.clone(),
+            timeout_s: recording.equipment.timeout_s,
+            fixes,
+            identities,
+        })
+    }
+
+    /// The same arrays with this beside them.
+    fn with_rest(&self, rest: Rest) -> PyResult<Self> {
+        let mut recording = (*self.0).clone();
+        let Rest { dropped, warnings, contradictions, topics, timeout_s, fixes, identities } = rest;
+        (recording.dropped, recording.warnings, recording.contradictions) = (dropped, warnings, contradictions);
+        (recording.equipment.odometry, recording.equipment.timeout_s) = (topics, timeout_s);
+        recording.fixes = fixes.map(|(antenna, fixes)| PositionFixes {
+            antenna: antenna.into(),
+            fixes: fixes.into_iter().map(|(stamp, place)| (Stamp::from_nanos(stamp), place.into())).collect(),
+        });
+        recording.identities = identities.map(identities_of).transpose()?;
+        Ok(Self(Arc::new(recording)))
+    }
+
     #[getter]
     fn name(&self) -> &str {
         &self.0.name
@@ -181,10 +253,7 @@ impl Recording {
             (0..w).map(move |k| numbers.get(k).copied().unwrap_or(f64::NAN))
         };
         fields.set_item("values", array(py, readings().flat_map(value).collect(), &[n, w])?)?;
-        let name = |kind: MeasurementKind| {
-            KINDS.iter().find(|(_, known, _)| *known == kind).map_or("range_bearing", |(word, ..)| word)
-        };
-        let mut kinds: Vec<&str> = clouds.iter().map(|cloud| name(cloud.kind)).collect();
+        let mut kinds: Vec<&str> = clouds.iter().map(|cloud| word_of(cloud.kind)).collect();
         if kinds.windows(2).all(|pair| pair[0] == pair[1]) {
             kinds.truncate(1);
         }
@@ -199,6 +268,9 @@ impl Recording {
             readings().flat_map(one).collect::<Vec<f64>>()
         });
         fields.set_item("label", label.map(|label| array(py, label, &[n, 3])).transpose()?)?;
+        let height =
+            readings().any(|o| o.height_m != 0.0).then(|| readings().map(|o| o.height_m).collect::<Vec<f64>>());
+        fields.set_item("height_m", height.map(|height| array(py, height, &[n])).transpose()?)?;
         data(py, "Features", &fields)
     }
 
@@ -228,7 +300,12 @@ impl Recording {
         Ok((array(py, ids, &[n])?, array(py, places, &[n, 2])?))
     }
 
-    fn to_bag(&self, py: Python<'_>, path: PathBuf, replace: bool) -> PyResult<u64> {
+    fn to_bag(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = arguments::path)] path: PathBuf,
+        replace: bool,
+    ) -> PyResult<u64> {
         let recording = self.0.clone();
         let existing = if replace { Existing::Replace } else { Existing::Refuse };
         let written = interruptible(py, move |_| to_bag(&recording, &path, existing, &mut |_, _| ()))?;
@@ -236,7 +313,16 @@ impl Recording {
     }
 
     /// A copy that is harder: every n-th cloud only, false measurements, no identities.
-    fn harder(&self, every: usize, clutter: usize, clutter_seed: u64, ignore_ids: bool) -> Self {
+    fn harder(
+        &self,
+        #[pyo3(from_py_with = arguments::every)] every: usize,
+        #[pyo3(from_py_with = arguments::clutter)] clutter: usize,
+        #[pyo3(from_py_with = arguments::clutter_seed)] clutter_seed: u64,
+        ignore_ids: bool,
+    ) -> PyResult<Self> {
+        if every == 0 {
+            return Err(wrong_call("every is 0; expected a whole number from 1 on"));
+        }
         let mut recording = (*self.0).clone();
         if every > 1 {
             harder::keep_every(&mut recording, every);
@@ -252,8 +338,23 @@ impl Recording {
                 }
             }
         }
-        Self(Arc::new(recording))
+        Ok(Self(Arc::new(recording)))
     }
+}
+
+fn identities_of(scans: Vec<KnownScan>) -> PyResult<Identities> {
+    let mut identities = Identities::default();
+    for (stamp, kind, of) in scans {
+        let (kind, _) = kind_named(&kind)?;
+        let ids: Vec<Option<u32>> = of.iter().map(|(_, id)| *id).collect();
+        let measurements = of.iter().map(|(numbers, _)| Measurement::new(None, value(numbers))).collect();
+        identities.keep(&Scan { stamp: Stamp::from_nanos(stamp), kind, measurements }, ids);
+    }
+    Ok(identities)
+}
+
+fn word_of(kind: MeasurementKind) -> &'static str {
+    KINDS.iter().find(|(_, known, _)| *known == kind).map_or("range_bearing", |(word, ..)| word)
 }
 
 impl Recording {

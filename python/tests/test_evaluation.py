@@ -55,6 +55,17 @@ def test_errors_are_estimates_less_the_truth(recording):
         lienav.evaluate(recording, max_truth_gap_s=-1.0)
 
 
+def test_headings_are_wrapped():
+    recording = lienav.simulate("range-bearing", seed=1, settings={"trajectory.laps": 1.2})
+    slam = lienav.Slam()
+    steps, errors = slam.run(recording), lienav.evaluate(recording)[0].errors
+    for yaw in (recording.truth[1], steps.pose, errors.pose, errors.truth):
+        assert yaw[:, 2].min() < -2.0 and np.abs(yaw[:, 2]).max() <= np.pi
+    assert abs(slam.predicted().pose[2]) <= np.pi
+    turned = np.array([-np.pi, np.pi, 3.0, 10.0, -10.0])
+    assert np.allclose(lienav._data.wrapped(turned), [np.pi, np.pi, 3.0, 10.0 - 4 * np.pi, 4 * np.pi - 10.0])
+
+
 def test_figures_show_every_step_and_every_landmark(recording):
     evaluation = lienav.evaluate(recording, ["default", "ekf"])
     report = evaluation[0]
