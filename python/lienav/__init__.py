@@ -33,6 +33,7 @@ from ._lienav import Correction, KalmanFilter, Step, __version__
 from ._monte_carlo import MonteCarlo, merge_shards, monte_carlo
 from ._recording import Recording, open, scenarios, simulate  # noqa: A004
 from ._slam import Slam
+from ._table import table
 
 __all__ = [
     "Attitude",
@@ -72,5 +73,6 @@ __all__ = [
     "open",
     "scenarios",
     "simulate",
+    "table",
     "to_ns",
 ]

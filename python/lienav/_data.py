@@ -40,7 +40,8 @@ def to_ns(seconds: npt.ArrayLike) -> Any:
     fits = np.abs(given) < _MOST_SECONDS
     if not fits.all():
         first = given[~fits].flat[0]
-        raise WrongCall(f"seconds has {first}; expected finite numbers of up to {_MOST_SECONDS:.4g} s, as 64 bits of ns hold")
+        most = f"{_MOST_SECONDS:.4g} s, as 64 bits of nanoseconds hold"
+        raise WrongCall(f"seconds has {first}; expected finite numbers of up to {most}")
     rounded = np.rint(given * 1e9).astype(np.int64)
     return int(rounded) if rounded.ndim == 0 else rounded
 
@@ -77,7 +78,7 @@ def _shaped(name: str, array: npt.NDArray[Any], *shapes: tuple[int | str, ...]) 
         return len(shape) == array.ndim and all(isinstance(m, str) or n == m for n, m in zip(array.shape, shape))
 
     if not any(map(fits, shapes)):
-        words = " or ".join("(" + ", ".join(map(str, shape)) + ("," if len(shape) == 1 else "") + ")" for shape in shapes)
+        words = " or ".join(str(shape).replace("'", "") for shape in shapes)
         raise WrongCall(f"{name} has the shape {array.shape}; expected: {words}")
 
 
@@ -139,7 +140,8 @@ class Odometry(_Frame):
 
     - `stamp_ns`: (n,) int64: when each was measured, ns.
     - `twist`: (n, 3): forward velocity m/s, leftward velocity m/s, yaw rate rad/s.
-    - `covariance`: (n, 3, 3) of the twist, m²/s², m·rad/s² and rad²/s², or None: as `motion` in the settings says. Rows of NaN are as None.
+    - `covariance`: (n, 3, 3) of the twist, m²/s², m·rad/s² and rad²/s², or None: as `motion` in the settings says.
+      Rows of NaN are as None.
     """
 
     stamp_ns: Integers
@@ -172,7 +174,8 @@ class Features:
       frame. Of kinds of one number the first column counts; of "world_pose", (x m, y m, yaw rad), there are three.
     - `kind`: What the values are: "range_bearing", "position", "stereo_bearings", "range", "bearing",
       "world_position" or "world_pose"; one for all clouds, or one for each.
-    - `covariance`: (n, 2, 2) of the values, in the squares of their units, as many rows and columns as those have columns, or None: as `sensor` in
+    - `covariance`: (n, 2, 2) of the values, in the squares of their units, as many rows and columns as those have
+      columns, or None: as `sensor` in
       the settings says.
     - `label`: (n, 3): class, diameter m, its standard deviation m; 0 is unknown. Or None.
     - `height_m`: (n,): height above the base, m, of kind "position". Or None.

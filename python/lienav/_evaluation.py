@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any, overload
 from . import _lienav
 from ._data import Errors, Floats, Landmarks, Steps, pandas_module
 from ._recording import Recording, names_of, open, path_of
+from ._table import table
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped,unused-ignore]
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
@@ -68,11 +70,14 @@ class Report(Mapping[str, Any]):
         """As `lienav evaluate --json` prints it."""
         return self._evaluation._compiled.json(self._which)
 
-    def plot(self) -> Figure:
-        """Trajectory and map, errors in their 3σ bands, NEES in its band: a matplotlib figure."""
+    def plot(self, *, ax: Axes | None = None, what: str | None = None) -> Figure:
+        """Trajectory and map, errors in their 3σ bands, NEES in its band: a matplotlib figure.
+
+        With `ax` or `what`, one panel on axes of your own or new ones: "map", "x", "y", "yaw" or "nees".
+        Gives the figure."""
         from ._plot import plot_report
 
-        return plot_report(self)
+        return plot_report(self, ax, what)
 
     def __repr__(self) -> str:
         rmse, nees = self["position_rmse_m"], self["nees_mean"]
@@ -126,11 +131,25 @@ class Evaluation(Sequence[Report]):
         """Writes the folder of `lienav evaluate --out`: reports, TUM trajectories, CSV and SVG."""
         self._compiled.write(path_of("folder", folder))
 
-    def plot(self) -> Figure:
-        """The filters side by side: trajectories, position errors and NEES over time."""
+    def plot(self, *, ax: Axes | None = None, what: str | None = None) -> Figure:
+        """The filters side by side: trajectories, position errors and NEES over time.
+
+        With `ax` or `what`, one panel on axes of your own or new ones: "map", "error" or "nees". Gives the figure."""
         from ._plot import plot_evaluation
 
-        return plot_evaluation(self)
+        return plot_evaluation(self, ax, what)
+
+    def to_latex(self, keys: Sequence[str] | None = None, *, digits: int = 3) -> str:
+        """A row for each filter as a `tabular`, with the numbers of these keys: :func:`table`."""
+        return self._table(keys, "latex", digits)
+
+    def to_csv(self, keys: Sequence[str] | None = None) -> str:
+        """The same with all digits, separated by commas."""
+        return self._table(keys, "csv", 3)
+
+    def _table(self, keys: Sequence[str] | None, form: str, digits: int) -> str:
+        rows = {report.filter: report for report in self}
+        return table(rows, form=form, digits=digits) if keys is None else table(rows, keys, form=form, digits=digits)
 
 
 def evaluate(

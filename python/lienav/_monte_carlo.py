@@ -18,6 +18,7 @@ from ._settings import as_pairs
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped,unused-ignore]
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
@@ -70,11 +71,13 @@ class MonteCarlo(Mapping[str, Any]):
         frames = [pandas.DataFrame(self.runs(name)).assign(filter=name) for name in self.filters]
         return pandas.concat(frames, ignore_index=True)
 
-    def plot(self) -> Figure:
-        """Error and NEES over time, over the runs: a matplotlib figure."""
+    def plot(self, *, ax: Axes | None = None, what: str | None = None) -> Figure:
+        """Error and NEES over time, over the runs: a matplotlib figure.
+
+        With `ax` or `what`, one panel on axes of your own or new ones: "error" or "nees". Gives the figure."""
         from ._plot import plot_monte_carlo
 
-        return plot_monte_carlo(self)
+        return plot_monte_carlo(self, ax, what)
 
     def __str__(self) -> str:
         return self._compiled.text(True)

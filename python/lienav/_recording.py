@@ -55,7 +55,8 @@ def names_of(name: str, given: Any, what: str = "names") -> list[str]:
 def recording_of(given: Any) -> Recording:
     """A recording; anything else is refused."""
     if not isinstance(given, Recording):
-        raise WrongType(f"recording is of type {type(given).__name__}; expected a lienav.Recording: lienav.open reads one")
+        kind = type(given).__name__
+        raise WrongType(f"recording is of type {kind}; expected a lienav.Recording: lienav.open reads one")
     return given
 
 

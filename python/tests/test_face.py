@@ -35,7 +35,7 @@ def test_everything_public_is_documented():
     assert bare == []
 
 
-@pytest.mark.parametrize("name", ["lienav._data", "lienav._slam", "lienav._attitude", "lienav._judge", "lienav.lie"])
+@pytest.mark.parametrize("name", ["lienav._data", "lienav._slam", "lienav._attitude", "lienav._judge", "lienav._table", "lienav.lie"])
 def test_examples_in_the_documentation_run(name):
     result = doctest.testmod(importlib.import_module(name))
     assert result.failed == 0 and result.attempted > 0
@@ -77,7 +77,10 @@ def test_the_types_are_consistent(tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("name", [n for n, value in public() if inspect.isclass(value) and hasattr(value, "__dataclass_fields__")])
+DATA = [name for name, value in public() if hasattr(value, "__dataclass_fields__")]
+
+
+@pytest.mark.parametrize("name", DATA)
 def test_help_of_data_says_shapes_and_units(name):
     value = getattr(lienav, name)
     text = inspect.getdoc(value)
