@@ -12,6 +12,7 @@ mod lie;
 mod messages;
 mod monte_carlo;
 mod recording;
+mod rest;
 mod settings;
 mod slam;
 mod wait;

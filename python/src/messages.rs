@@ -25,6 +25,11 @@ pub fn kind_named(name: &str) -> PyResult<(MeasurementKind, usize)> {
     found.ok_or_else(|| wrong_call(format!("kind is '{name}'; allowed: {}", KINDS.map(|(word, ..)| word).join(" | "))))
 }
 
+/// The name of a kind; that of a sensor that a program added is not known.
+pub fn word_of(kind: MeasurementKind) -> &'static str {
+    KINDS.iter().find(|(_, known, _)| *known == kind).map_or("range_bearing", |(word, ..)| word)
+}
+
 /// An identity; -1 is unknown.
 pub fn identity(id: i64) -> PyResult<Option<u32>> {
     match id {

@@ -1,18 +1,18 @@
 //! Recordings: bags, data sets, simulations and arrays.
 
 use crate::arguments;
-use crate::arrays::{Floats, Integers, array, data, matrix3_rows, noise_rows, numbers, value};
+use crate::arrays::{Floats, Integers, array, data, matrix3_rows, noise_rows, numbers};
 use crate::errors::{failed, wrong_call};
-use crate::messages::{InputArrays, KINDS, Messages, identity, kind_named};
+use crate::messages::{InputArrays, KINDS, Messages, identity, word_of};
+use crate::rest::Rest;
 use crate::settings::{scenario, study};
 use crate::wait::interruptible;
 use lienav_base::stamp::Stamp;
 use lienav_eval::{harder, simulated};
 use lienav_io::bag::{Existing, Topics};
-use lienav_io::identities::{Identities, Known};
-use lienav_io::recording::{Input, PositionFixes, Recording as Recorded, stream};
+use lienav_io::recording::{Input, Recording as Recorded, stream};
 use lienav_io::to_bag::to_bag;
-use lienav_slam::{Imu, Label, Measurement, MeasurementKind, Odometry, Scan, Se2};
+use lienav_slam::{Imu, Label, Measurement, Odometry, Scan, Se2};
 use nalgebra::Vector2;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -101,75 +101,17 @@ pub fn recording_of_arrays(
     Ok(Recording(Arc::new(recording)))
 }
 
-/// What a recording has beside arrays: for copies of it.
-#[derive(FromPyObject, IntoPyObject)]
-#[pyo3(from_item_all)]
-pub struct Rest {
-    dropped: BTreeMap<String, u64>,
-    warnings: Vec<String>,
-    contradictions: Vec<String>,
-    topics: Vec<String>,
-    timeout_s: f64,
-    fixes: Option<Fixes>,
-    identities: Option<Vec<KnownScan>>,
-}
-
-/// The antenna, m, and positions, m, with their stamps, ns.
-type Fixes = ([f64; 2], Vec<(i64, [f64; 2])>);
-
-/// The stamp and the kind of a scan, and what its measurements are of.
-type KnownScan = (i64, String, Vec<(Vec<f64>, Option<u32>)>);
-
 #[pymethods]
 impl Recording {
     /// What it has beside its arrays.
     fn rest(&self) -> PyResult<Rest> {
-        let recording = &*self.0;
-        let is_further = |input: &Input| match input {
-            Input::Fallback { .. } => true,
-            Input::Scan(scan) => matches!(scan.kind, MeasurementKind::Added(_)),
-            _ => false,
-        };
-        if !recording.equipment.sensors.is_empty() || recording.inputs.iter().any(is_further) {
-            return Err(failed(
-                "a recording with further sensors or sources of odometry cannot be copied or pickled; give its path, \
-                 and open it there",
-            ));
-        }
-        let known = |(values, id): &Known| ((0..values.len()).filter_map(|k| values.get(k).copied()).collect(), *id);
-        let scan = |(stamp, kind, of): (Stamp, MeasurementKind, &[Known])| {
-            (stamp.nanos(), word_of(kind).to_owned(), of.iter().map(known).collect())
-        };
-        let identities = recording.identities.as_ref().map(|identities| {
-            let mut all: Vec<KnownScan> = identities.scans().map(scan).collect();
-            all.sort_by(|a, b| (a.0, &a.1).cmp(&(b.0, &b.1)));
-            all
-        });
-        let fixes = recording.fixes.as_ref().map(|PositionFixes { antenna, fixes }| {
-            ((*antenna).into(), fixes.iter().map(|(stamp, place)| (stamp.nanos(), (*place).into())).collect())
-        });
-        Ok(Rest {
-            dropped: recording.dropped.clone(),
-            warnings: recording.warnings.clone(),
-            contradictions: recording.contradictions.clone(),
-            topics: recording.equipment.odometry.clone(),
-            timeout_s: recording.equipment.timeout_s,
-            fixes,
-            identities,
-        })
+        Rest::of(&self.0)
     }
 
     /// The same arrays with this beside them.
     fn with_rest(&self, rest: Rest) -> PyResult<Self> {
         let mut recording = (*self.0).clone();
-        let Rest { dropped, warnings, contradictions, topics, timeout_s, fixes, identities } = rest;
-        (recording.dropped, recording.warnings, recording.contradictions) = (dropped, warnings, contradictions);
-        (recording.equipment.odometry, recording.equipment.timeout_s) = (topics, timeout_s);
-        recording.fixes = fixes.map(|(antenna, fixes)| PositionFixes {
-            antenna: antenna.into(),
-            fixes: fixes.into_iter().map(|(stamp, place)| (Stamp::from_nanos(stamp), place.into())).collect(),
-        });
-        recording.identities = identities.map(identities_of).transpose()?;
+        rest.put_into(&mut recording)?;
         Ok(Self(Arc::new(recording)))
     }
 
@@ -340,21 +282,6 @@ impl Recording {
         }
         Ok(Self(Arc::new(recording)))
     }
-}
-
-fn identities_of(scans: Vec<KnownScan>) -> PyResult<Identities> {
-    let mut identities = Identities::default();
-    for (stamp, kind, of) in scans {
-        let (kind, _) = kind_named(&kind)?;
-        let ids: Vec<Option<u32>> = of.iter().map(|(_, id)| *id).collect();
-        let measurements = of.iter().map(|(numbers, _)| Measurement::new(None, value(numbers))).collect();
-        identities.keep(&Scan { stamp: Stamp::from_nanos(stamp), kind, measurements }, ids);
-    }
-    Ok(identities)
-}
-
-fn word_of(kind: MeasurementKind) -> &'static str {
-    KINDS.iter().find(|(_, known, _)| *known == kind).map_or("range_bearing", |(word, ..)| word)
 }
 
 impl Recording {
