@@ -34,6 +34,13 @@ def test_a_folder_has_the_bytes_of_the_command_line(bag, command, tmp_path):
             assert (tmp_path / "ours" / name).read_bytes() == (tmp_path / "theirs" / name).read_bytes(), name
 
 
+@pytest.mark.parametrize("filters", [["ekf"], ["ekf", "default"]])
+def test_one_filter_and_many_have_the_same_files(recording, tmp_path, filters):
+    lienav.evaluate(recording, filters).write(tmp_path)
+    report = json.loads((tmp_path / "ekf" / "report.json").read_text())
+    assert report["filter"] == "ekf" and (tmp_path / "ekf" / "errors.csv").exists()
+
+
 def test_errors_are_estimates_less_the_truth(recording):
     evaluation = lienav.evaluate(recording, ["default", "ekf"])
     report = evaluation["ekf"]
