@@ -179,8 +179,8 @@ impl Recording {
             Input::Scan(cloud) => Some(cloud),
             _ => None,
         });
-        let readings = || clouds.iter().flat_map(|cloud| &cloud.measurements);
-        let (m, n) = (clouds.len(), readings().count());
+        let measurements = || clouds.iter().flat_map(|cloud| &cloud.measurements);
+        let (m, n) = (clouds.len(), measurements().count());
         let fields = PyDict::new(py);
         fields.set_item("stamp_ns", array(py, clouds.iter().map(|c| c.stamp.nanos()).collect(), &[m])?)?;
         let mut first = vec![0];
@@ -188,30 +188,30 @@ impl Recording {
             first.push(first[first.len() - 1] + cloud.measurements.len() as i64);
         }
         fields.set_item("first", array(py, first, &[m + 1])?)?;
-        fields.set_item("ids", array(py, readings().map(|o| o.id.map_or(-1, i64::from)).collect(), &[n])?)?;
-        let w = readings().map(|o| o.value.len()).max().unwrap_or(2).max(2);
+        fields.set_item("ids", array(py, measurements().map(|o| o.id.map_or(-1, i64::from)).collect(), &[n])?)?;
+        let w = measurements().map(|o| o.value.len()).max().unwrap_or(2).max(2);
         let value = |o: &Measurement| {
             let numbers = o.value;
             (0..w).map(move |k| numbers.get(k).copied().unwrap_or(f64::NAN))
         };
-        fields.set_item("values", array(py, readings().flat_map(value).collect(), &[n, w])?)?;
+        fields.set_item("values", array(py, measurements().flat_map(value).collect(), &[n, w])?)?;
         let mut kinds: Vec<&str> = clouds.iter().map(|cloud| word_of(cloud.kind)).collect();
         if kinds.windows(2).all(|pair| pair[0] == pair[1]) {
             kinds.truncate(1);
         }
         let kinds = if kinds.is_empty() { vec![KINDS[1].0] } else { kinds };
         fields.set_item("kind", kinds)?;
-        let covariance = readings()
+        let covariance = measurements()
             .any(|o| o.covariance.is_some())
-            .then(|| readings().flat_map(|o| noise_rows(o.covariance.as_ref(), w)).collect::<Vec<f64>>());
+            .then(|| measurements().flat_map(|o| noise_rows(o.covariance.as_ref(), w)).collect::<Vec<f64>>());
         fields.set_item("covariance", covariance.map(|c| array(py, c, &[n, w, w])).transpose()?)?;
-        let label = readings().any(|o| o.label != Label::default()).then(|| {
+        let label = measurements().any(|o| o.label != Label::default()).then(|| {
             let one = |o: &Measurement| [f64::from(o.label.class), o.label.diameter_m, o.label.diameter_std_m];
-            readings().flat_map(one).collect::<Vec<f64>>()
+            measurements().flat_map(one).collect::<Vec<f64>>()
         });
         fields.set_item("label", label.map(|label| array(py, label, &[n, 3])).transpose()?)?;
         let height =
-            readings().any(|o| o.height_m != 0.0).then(|| readings().map(|o| o.height_m).collect::<Vec<f64>>());
+            measurements().any(|o| o.height_m != 0.0).then(|| measurements().map(|o| o.height_m).collect::<Vec<f64>>());
         fields.set_item("height_m", height.map(|height| array(py, height, &[n])).transpose()?)?;
         data(py, "Features", &fields)
     }

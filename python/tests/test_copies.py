@@ -41,12 +41,12 @@ def test_a_filter_goes_on_to_the_last_bit(recording, way):
 
     def part(first):
         of = (odometry.stamp_ns <= half) == first
-        clouds = np.flatnonzero((features.stamp_ns <= half) == first)
-        rows = np.concatenate([np.arange(features.first[k], features.first[k + 1]) for k in clouds])
-        stamps = np.repeat(features.stamp_ns, np.diff(features.first))[rows]
+        scans = np.flatnonzero((features.stamp_ns <= half) == first)
+        rows = np.concatenate([np.arange(features.first[k], features.first[k + 1]) for k in scans])
+        stamps, ends = features.stamp_ns[scans], np.cumsum(np.diff(features.first)[scans])
         return {
             "odometry": lienav.Odometry(odometry.stamp_ns[of], odometry.twist[of]),
-            "features": lienav.Features.of_readings(stamps, features.values[rows], features.ids[rows]),
+            "features": lienav.Features(stamps, np.r_[0, ends], features.ids[rows], features.values[rows]),
         }
 
     filter.run(**part(True), finish=False)

@@ -102,7 +102,7 @@ import lienav
 
 odometry = lienav.Odometry(np.arange(3) * 10**8, np.zeros((3, 3)))
 imu = lienav.Imu(np.arange(3) * 10**8, np.zeros(3))
-features = lienav.Features.of_readings(np.arange(3) * 10**8, np.ones((3, 2)), [1, 1, 1])
+features = lienav.Features(np.arange(3) * 10**8, np.arange(4), np.ones(3, np.int64), np.ones((3, 2)))
 recording: lienav.Recording = lienav.Recording.from_arrays(odometry=odometry, features=features, imu=imu)
 slam = lienav.Slam({"gate.probability": 0.99})
 steps: lienav.Steps = slam.run(recording)
