@@ -26,13 +26,14 @@ from ._data import (
     Steps,
     to_ns,
 )
-from ._errors import Error, Failed, WrongCall
+from ._errors import Error, Failed, WrongCall, WrongType
 from ._evaluation import Evaluation, Report, batch, evaluate, filters
 from ._judge import Judgement, judge
 from ._lienav import Correction, KalmanFilter, Step, __version__
 from ._monte_carlo import MonteCarlo, merge_shards, monte_carlo
 from ._recording import Recording, open, scenarios, simulate  # noqa: A004
 from ._slam import Slam
+from ._table import table
 
 __all__ = [
     "Attitude",
@@ -59,6 +60,7 @@ __all__ = [
     "Step",
     "Steps",
     "WrongCall",
+    "WrongType",
     "__version__",
     "batch",
     "evaluate",
@@ -71,5 +73,6 @@ __all__ = [
     "open",
     "scenarios",
     "simulate",
+    "table",
     "to_ns",
 ]

@@ -9,13 +9,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ._errors import Error
+from ._errors import Error, WrongCall, WrongType
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped,unused-ignore]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
+
+_MOST_SECONDS = 2.0**63 / 1e9
+# How many numbers a measurement of each kind has.
+_NUMBERS = {
+    "range_bearing": 2,
+    "position": 2,
+    "stereo_bearings": 2,
+    "range": 1,
+    "bearing": 1,
+    "world_position": 2,
+    "world_pose": 3,
+}
 
 
 def to_ns(seconds: npt.ArrayLike) -> Any:
@@ -24,8 +36,50 @@ def to_ns(seconds: npt.ArrayLike) -> Any:
     >>> to_ns(1.5)
     1500000000
     """
-    rounded = np.rint(np.asarray(seconds, dtype=np.float64) * 1e9).astype(np.int64)
+    given = as_floats(seconds, "seconds")
+    fits = np.abs(given) < _MOST_SECONDS
+    if not fits.all():
+        first = given[~fits].flat[0]
+        most = f"{_MOST_SECONDS:.4g} s, as 64 bits of nanoseconds hold"
+        raise WrongCall(f"seconds has {first}; expected finite numbers of up to {most}")
+    rounded = np.rint(given * 1e9).astype(np.int64)
     return int(rounded) if rounded.ndim == 0 else rounded
+
+
+def as_floats(given: Any, name: str) -> Floats:
+    """Numbers as float64; `name` is that of the argument."""
+    try:
+        return np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise WrongType(f"{name} is no array of numbers: {error}") from None
+
+
+def as_integers(given: Any, name: str) -> Integers:
+    """Whole numbers as int64. Floats are refused, unless they are empty: they would lose nanoseconds."""
+    array = np.asarray(given)
+    if array.size and array.dtype.kind not in "iu":
+        kind, is_stamp = array.dtype, "stamp" in name
+        remedy = ": lienav.to_ns(seconds) makes them" if is_stamp else ""
+        raise WrongType(f"{name} is an array of {kind}; expected whole numbers{remedy}")
+    return np.ascontiguousarray(array, dtype=np.int64)
+
+
+def wrapped(angle: Floats) -> Floats:
+    """Angles in (−π, π], rad; those that are there already keep every bit."""
+    inside = (angle > -np.pi) & (angle <= np.pi)
+    turned = np.mod(angle, 2.0 * np.pi)
+    return np.where(inside, angle, np.where(turned > np.pi, turned - 2.0 * np.pi, turned))
+
+
+def _shaped(name: str, array: npt.NDArray[Any], *shapes: tuple[int | str, ...]) -> None:
+    """Refuses an array that has none of these shapes; a size in words is free."""
+
+    def fits(shape: tuple[int | str, ...]) -> bool:
+        return len(shape) == array.ndim and all(isinstance(m, str) or n == m for n, m in zip(array.shape, shape))
+
+    if not any(map(fits, shapes)):
+        words = " or ".join(str(shape).replace("'", "") for shape in shapes)
+        raise WrongCall(f"{name} has the shape {array.shape}; expected: {words}")
 
 
 def seconds_since_first(stamp_ns: Integers) -> Floats:
@@ -82,49 +136,59 @@ _NAMES: dict[tuple[str, tuple[int, ...]], list[tuple[int, str]]] = {
 
 @dataclass(frozen=True)
 class Odometry(_Frame):
-    """Velocities of the base, in the base frame: x forward, y left (REP 103)."""
+    """Velocities of the base, in the base frame: x forward, y left (REP 103).
+
+    - `stamp_ns`: (n,) int64: when each was measured, ns.
+    - `twist`: (n, 3): forward velocity m/s, leftward velocity m/s, yaw rate rad/s.
+    - `covariance`: (n, 3, 3) of the twist, m²/s², m·rad/s² and rad²/s², or None: as `motion` in the settings says.
+      Rows of NaN are as None.
+    """
 
     stamp_ns: Integers
-    """(n,) int64: when each was measured, ns."""
     twist: Floats
-    """(n, 3): forward velocity m/s, leftward velocity m/s, yaw rate rad/s."""
     covariance: Floats | None = None
-    """(n, 3, 3) of the twist, or None: as `motion` in the settings says. Rows of NaN are as None."""
 
 
 @dataclass(frozen=True)
 class Imu(_Frame):
-    """Rates of the heading, which replace those of the odometry while they are fresh."""
+    """Rates of the heading, which replace those of the odometry while they are fresh.
+
+    - `stamp_ns`: (n,) int64, ns.
+    - `yaw_rate`: (n,): about the vertical, rad/s.
+    - `tilt`: (n, 2): roll and pitch of the base, rad, or None.
+    """
 
     stamp_ns: Integers
-    """(n,) int64, ns."""
     yaw_rate: Floats
-    """(n,): about the vertical, rad/s."""
     tilt: Floats | None = None
-    """(n, 2): roll and pitch of the base, rad, or None."""
 
 
 @dataclass(frozen=True)
 class Features:
-    """Clouds of readings: what a sensor saw at one instant each. Cloud k has the readings first[k] … first[k + 1]."""
+    """Clouds of readings: what a sensor saw at one instant each. Cloud k has the readings first[k] … first[k + 1].
+
+    - `stamp_ns`: (m,) int64: of each cloud, ns.
+    - `first`: (m + 1,) int64: where the readings of each cloud begin; the last one is n. A cloud may be empty.
+    - `ids`: (n,) int64: which landmark each reading is of; -1 is unknown.
+    - `values`: (n, 2): (range m, bearing rad), or (x, y) m, or (left bearing, right bearing) rad, in the sensor
+      frame. Of kinds of one number the first column counts; of "world_pose", (x m, y m, yaw rad), there are three.
+    - `kind`: What the values are: "range_bearing", "position", "stereo_bearings", "range", "bearing",
+      "world_position" or "world_pose"; one for all clouds, or one for each.
+    - `covariance`: (n, 2, 2) of the values, in the squares of their units, as many rows and columns as those have
+      columns, or None: as `sensor` in
+      the settings says.
+    - `label`: (n, 3): class, diameter m, its standard deviation m; 0 is unknown. Or None.
+    - `height_m`: (n,): height above the base, m, of kind "position". Or None.
+    """
 
     stamp_ns: Integers
-    """(m,) int64: of each cloud, ns."""
     first: Integers
-    """(m + 1,) int64: where the readings of each cloud begin; the last one is n. A cloud may be empty."""
     ids: Integers
-    """(n,) int64: which landmark each reading is of; -1 is unknown."""
     values: Floats
-    """(n, 2): (range m, bearing rad), or (x, y) m, or (left bearing, right bearing) rad, in the sensor frame. Of kinds of
-    one number the first column counts; of "world_pose", (x m, y m, yaw rad), there are three."""
     kind: Sequence[str] = ("range_bearing",)
-    """What the values are: "range_bearing", "position", "stereo_bearings", "range", "bearing", "world_position" or
-    "world_pose"; one for all clouds, or one for each."""
     covariance: Floats | None = None
-    """(n, 2, 2) of the values, as many rows and columns as those have columns, or None: as `sensor` in the settings
-    says."""
     label: Floats | None = None
-    """(n, 3): class, diameter m, its standard deviation m; 0 is unknown. Or None."""
+    height_m: Floats | None = None
 
     @classmethod
     def of_readings(
@@ -136,17 +200,31 @@ class Features:
         kind: str = "range_bearing",
         covariance: npt.ArrayLike | None = None,
     ) -> Features:
-        """Readings with a stamp each, (n,): successive ones with the same stamp are a cloud."""
-        stamps = np.asarray(stamp_ns, dtype=np.int64)
-        starts = np.flatnonzero(np.r_[True, stamps[1:] != stamps[:-1]]) if len(stamps) else np.zeros(0, np.int64)
-        return cls(
-            stamps[starts],
-            np.r_[starts, len(stamps)].astype(np.int64),
-            np.full(len(stamps), -1, np.int64) if ids is None else np.asarray(ids, dtype=np.int64),
-            np.asarray(values, dtype=np.float64).reshape(len(stamps), -1 if len(stamps) else 2),
-            (kind,),
-            None if covariance is None else np.asarray(covariance, dtype=np.float64),
-        )
+        """Measurements with a stamp each, (n,) ns: successive ones with the same stamp are a scan.
+
+        `values` is (n, d), with the d numbers of a measurement of this kind (of one number, (n,) will do), `ids` is
+        (n,), and `covariance` is (n, d, d).
+        """
+        if kind not in _NUMBERS:
+            raise WrongCall(f"kind is {kind!r}; allowed: {' | '.join(_NUMBERS)}")
+        stamps, d = as_integers(stamp_ns, "stamp_ns"), _NUMBERS[kind]
+        _shaped("stamp_ns", stamps, ("n",))
+        n = len(stamps)
+        numbers = as_floats(values, "values")
+        if n == 0 and numbers.size == 0:
+            numbers = numbers.reshape(0, d)
+        if d == 1 and numbers.ndim == 1:
+            numbers = numbers[:, None]
+        # Of kinds of one number the first column counts.
+        _shaped("values", numbers, *((n, width) for width in ((1, 2) if d == 1 else (d,))))
+        starts = np.flatnonzero(np.r_[True, stamps[1:] != stamps[:-1]]) if n else np.zeros(0, np.int64)
+        known = np.full(n, -1, np.int64) if ids is None else as_integers(ids, "ids")
+        _shaped("ids", known, (n,))
+        width = numbers.shape[1]
+        matrices = None if covariance is None else as_floats(covariance, "covariance")
+        if matrices is not None:
+            _shaped("covariance", matrices, (n, width, width))
+        return cls(stamps[starts], np.r_[starts, n].astype(np.int64), known, numbers, (kind,), matrices)
 
     def to_frame(self) -> pandas.DataFrame:
         """The readings as a pandas frame, a row for each."""
@@ -172,60 +250,67 @@ class _Estimates(_Frame):
 
 @dataclass(frozen=True)
 class Steps(_Estimates):
-    """Estimates, one for each stamp of clouds."""
+    """Estimates, one for each stamp of clouds.
+
+    - `stamp_ns`: (n,) int64, ns.
+    - `pose`: (n, 3): x m, y m, θ rad in (−π, π] of the base in the map frame.
+    - `covariance`: (n, 3, 3) of (x, y, θ) in the map frame, m², m·rad and rad².
+    - `nis`: (n,): normalised innovation squared of all accepted readings together; NaN where it is not known.
+    - `dof`: (n,) int64: its degrees of freedom.
+    - `accepted`: (n,) int64: readings used.
+    - `added`: (n,) int64: readings of new landmarks.
+    - `rejected`: (n,) int64: readings left out.
+    """
 
     stamp_ns: Integers
-    """(n,) int64, ns."""
     pose: Floats
-    """(n, 3): x m, y m, θ rad of the base in the map frame."""
     covariance: Floats
-    """(n, 3, 3) of (x, y, θ) in the map frame."""
     nis: Floats
-    """(n,): normalised innovation squared of all accepted readings together; NaN where it is not known."""
     dof: Integers
-    """(n,) int64: its degrees of freedom."""
     accepted: Integers
-    """(n,) int64: readings used."""
     added: Integers
-    """(n,) int64: readings of new landmarks."""
     rejected: Integers
-    """(n,) int64: readings left out."""
 
 
 @dataclass(frozen=True)
 class Errors(_Estimates):
-    """Estimates beside the truth, where it is known."""
+    """Estimates beside the truth, where it is known.
+
+    - `stamp_ns`: (n,) int64, ns.
+    - `pose`: (n, 3): x m, y m, θ rad in (−π, π], estimated.
+    - `truth`: (n, 3): x m, y m, θ rad in (−π, π], true.
+    - `error`: (n, 3): estimate − truth, m, m, rad; the heading's is wrapped to (−π, π].
+    - `std`: (n, 3): standard deviations that the filter claims, m, m, rad.
+    - `nees`: (n,): normalised estimation error squared of (x, y, θ); NaN where the covariance is singular. 3 is
+      right.
+    - `group_nees`: (n,): the NEES in the coordinates ξ of the group, X_true = Exp(ξ)X̂.
+    """
 
     stamp_ns: Integers
-    """(n,) int64, ns."""
     pose: Floats
-    """(n, 3): x m, y m, θ rad, estimated."""
     truth: Floats
-    """(n, 3): the same, true."""
     error: Floats
-    """(n, 3): estimate − truth; the heading's is wrapped to (−π, π]."""
     std: Floats
-    """(n, 3): standard deviations that the filter claims."""
     nees: Floats
-    """(n,): normalised estimation error squared of (x, y, θ); NaN where the covariance is singular. 3 is right."""
     group_nees: Floats
-    """(n,): the same in the coordinates ξ of the group, X_true = Exp(ξ)X̂."""
 
 
 @dataclass(frozen=True)
 class Landmarks(_Frame):
-    """A map."""
+    """A map.
+
+    - `ids`: (n,) int64.
+    - `position`: (n, 2): x, y in the map frame, m.
+    - `covariance`: (n, 2, 2), m².
+    - `observations`: (n,) int64: how many readings went into each.
+    - `last_seen_ns`: (n,) int64: when each was last seen, ns.
+    """
 
     ids: Integers
-    """(n,) int64."""
     position: Floats
-    """(n, 2): x, y in the map frame, m."""
     covariance: Floats
-    """(n, 2, 2), m²."""
     observations: Integers
-    """(n,) int64: how many readings went into each."""
     last_seen_ns: Integers
-    """(n,) int64: when each was last seen, ns."""
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -233,33 +318,42 @@ class Landmarks(_Frame):
 
 @dataclass(frozen=True)
 class Pose:
-    """A pose at one instant."""
+    """A pose at one instant.
+
+    - `stamp_ns`: ns.
+    - `pose`: (3,): x m, y m, θ rad in (−π, π].
+    - `covariance`: (3, 3) of (x, y, θ), m², m·rad and rad².
+    - `twist`: (3,): forward m/s, leftward m/s, yaw rate rad/s.
+    """
 
     stamp_ns: int
     pose: Floats
-    """(3,): x m, y m, θ rad."""
     covariance: Floats
-    """(3, 3)."""
     twist: Floats
-    """(3,): forward m/s, leftward m/s, yaw rate rad/s."""
 
 
 @dataclass(frozen=True)
 class RunMeans(_Frame):
-    """One filter at each step, over the runs of a Monte Carlo."""
+    """One filter at each step, over the runs of a Monte Carlo.
+
+    - `stamp_ns`: (n,) int64, ns.
+    - `position_error_mean_m`: (n,): mean position error, m.
+    - `position_rmse_m`: (n,): root of the mean square position error, m.
+    - `yaw_error_mean_rad`: (n,): mean yaw error, rad.
+    - `yaw_rmse_rad`: (n,): root of the mean square yaw error, rad.
+    - `nees_mean`: (n,): mean NEES of (x, y, θ); 3 is right.
+    - `nees_band`: (n, 2): 95 % of a consistent filter's means are between these.
+    - `group_nees_mean`: (n,): mean NEES in the group's coordinates.
+    """
 
     stamp_ns: Integers
-    """(n,) int64, ns."""
     position_error_mean_m: Floats
     position_rmse_m: Floats
     yaw_error_mean_rad: Floats
     yaw_rmse_rad: Floats
     nees_mean: Floats
-    """(n,): mean NEES of (x, y, θ); 3 is right."""
     nees_band: Floats
-    """(n, 2): 95 % of a consistent filter's means are between these."""
     group_nees_mean: Floats
-    """(n,): the same in the group's coordinates."""
 
     @property
     def time_s(self) -> Floats:
@@ -269,33 +363,39 @@ class RunMeans(_Frame):
 
 @dataclass(frozen=True)
 class Attitudes(_Estimates):
-    """Orientations, one for each inertial sample; NaN before the first that could be used."""
+    """Orientations, one for each inertial sample; NaN before the first that could be used.
+
+    - `stamp_ns`: (n,) int64, ns.
+    - `orientation`: (n, 4): quaternion (x, y, z, w), from the body frame to the world frame, z up.
+    - `orientation_covariance`: (n, 3, 3): of small rotations about the world's axes, rad².
+    - `gyro_bias`: (n, 3): rad/s.
+    - `at_rest`: (n,): whether the sensor is at rest.
+    """
 
     stamp_ns: Integers
-    """(n,) int64, ns."""
     orientation: Floats
-    """(n, 4): quaternion (x, y, z, w), from the body frame to the world frame, z up."""
     orientation_covariance: Floats
-    """(n, 3, 3): of small rotations about the world's axes, rad²."""
     gyro_bias: Floats
-    """(n, 3): rad/s."""
     at_rest: npt.NDArray[np.bool_]
-    """(n,): whether the sensor is at rest."""
 
 
 @dataclass(frozen=True)
 class AttitudeEstimate:
-    """An orientation at one instant."""
+    """An orientation at one instant.
+
+    - `stamp_ns`: ns.
+    - `orientation`: (4,): quaternion (x, y, z, w), from the body frame to the world frame, z up.
+    - `orientation_covariance`: (3, 3): of small rotations about the world's axes, rad².
+    - `angular_velocity`: (3,): without its bias, rad/s.
+    - `gyro_bias`: (3,): rad/s.
+    - `gyro_bias_covariance`: (3, 3), rad²/s².
+    - `at_rest`: whether the sensor is at rest.
+    """
 
     stamp_ns: int
     orientation: Floats
-    """(4,): quaternion (x, y, z, w), from the body frame to the world frame, z up."""
     orientation_covariance: Floats
-    """(3, 3): of small rotations about the world's axes, rad²."""
     angular_velocity: Floats
-    """(3,): without its bias, rad/s."""
     gyro_bias: Floats
-    """(3,): rad/s."""
     gyro_bias_covariance: Floats
-    """(3, 3), rad²/s²."""
     at_rest: bool = field(default=False)

@@ -9,5 +9,9 @@ class WrongCall(Error, ValueError):
     """What is asked for does not exist or makes no sense: an unknown setting, a value out of range, a wrong shape."""
 
 
+class WrongType(WrongCall, TypeError):
+    """An argument is of a type that does not fit."""
+
+
 class Failed(Error, RuntimeError):
     """What is asked for could not be done: a file that cannot be read, an experiment that misses runs."""

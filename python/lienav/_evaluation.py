@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from . import _lienav
 from ._data import Errors, Floats, Landmarks, Steps, pandas_module
-from ._recording import Recording, open
+from ._recording import Recording, names_of, open, path_of
+from ._table import table
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped,unused-ignore]
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
@@ -68,11 +70,14 @@ class Report(Mapping[str, Any]):
         """As `lienav evaluate --json` prints it."""
         return self._evaluation._compiled.json(self._which)
 
-    def plot(self) -> Figure:
-        """Trajectory and map, errors in their 3σ bands, NEES in its band: a matplotlib figure."""
+    def plot(self, *, ax: Axes | None = None, what: str | None = None) -> Figure:
+        """Trajectory and map, errors in their 3σ bands, NEES in its band: a matplotlib figure.
+
+        With `ax` or `what`, one panel on axes of your own or new ones: "map", "x", "y", "yaw" or "nees".
+        Gives the figure."""
         from ._plot import plot_report
 
-        return plot_report(self)
+        return plot_report(self, ax, what)
 
     def __repr__(self) -> str:
         rmse, nees = self["position_rmse_m"], self["nees_mean"]
@@ -90,7 +95,12 @@ class Evaluation(Sequence[Report]):
         """What they were run on."""
         self._reports = [Report(self, which) for which in range(len(compiled))]
 
-    def __getitem__(self, which: Any) -> Any:
+    @overload
+    def __getitem__(self, which: int | str) -> Report: ...
+    @overload
+    def __getitem__(self, which: slice) -> list[Report]: ...
+    def __getitem__(self, which: int | str | slice) -> Report | list[Report]:
+        """The report of a filter by its name or its place, or those of a slice."""
         if isinstance(which, str):
             for report in self._reports:
                 if report.filter == which:
@@ -119,13 +129,27 @@ class Evaluation(Sequence[Report]):
 
     def write(self, folder: str | os.PathLike[str]) -> None:
         """Writes the folder of `lienav evaluate --out`: reports, TUM trajectories, CSV and SVG."""
-        self._compiled.write(os.fspath(folder))
+        self._compiled.write(path_of("folder", folder))
 
-    def plot(self) -> Figure:
-        """The filters side by side: trajectories, position errors and NEES over time."""
+    def plot(self, *, ax: Axes | None = None, what: str | None = None) -> Figure:
+        """The filters side by side: trajectories, position errors and NEES over time.
+
+        With `ax` or `what`, one panel on axes of your own or new ones: "map", "error" or "nees". Gives the figure."""
         from ._plot import plot_evaluation
 
-        return plot_evaluation(self)
+        return plot_evaluation(self, ax, what)
+
+    def to_latex(self, keys: Sequence[str] | None = None, *, digits: int = 3) -> str:
+        """A row for each filter as a `tabular`, with the numbers of these keys: :func:`table`."""
+        return self._table(keys, "latex", digits)
+
+    def to_csv(self, keys: Sequence[str] | None = None) -> str:
+        """The same with all digits, separated by commas."""
+        return self._table(keys, "csv", 3)
+
+    def _table(self, keys: Sequence[str] | None, form: str, digits: int) -> str:
+        rows = {report.filter: report for report in self}
+        return table(rows, form=form, digits=digits) if keys is None else table(rows, keys, form=form, digits=digits)
 
 
 def evaluate(
@@ -148,12 +172,11 @@ def evaluate(
     `map_std_m` of standard deviation. `ignore_ids`, `every` and `clutter` make the source harder. Gaps in the truth of
     up to `max_truth_gap_s` are bridged, usually half a second.
     """
-    recording = source if isinstance(source, Recording) else open(source)
-    if every > 1 or clutter > 0 or ignore_ids:
+    recording = source if isinstance(source, Recording) else open(path_of("source", source))
+    if every != 1 or clutter != 0 or ignore_ids:
         recording = recording.harder(every=every, clutter=clutter, clutter_seed=clutter_seed, ignore_ids=ignore_ids)
-    names = [] if filters is None else [filters] if isinstance(filters, str) else list(filters)
-    known = None if map is None else os.fspath(map)
-    compiled = _lienav.evaluate(recording._compiled, names, settings, known, map_std_m, max_truth_gap_s)
+    names = [] if filters is None else names_of("filters", filters)
+    compiled = _lienav.evaluate(recording._compiled, names, settings, map, map_std_m, max_truth_gap_s)
     return Evaluation(compiled, recording)
 
 
@@ -168,8 +191,7 @@ def batch(
 
     `method` is "batch", "batch-euler", "batch-cauchy" or "batch-calibrated"; `options` are those of :func:`evaluate`.
     """
-    report: Report = evaluate(source, method, settings=settings, **options)[0]
-    return report
+    return evaluate(source, method, settings=settings, **options)[0]
 
 
 def filters() -> list[str]:

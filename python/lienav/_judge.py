@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _lienav
-from ._data import Floats, Integers, to_ns
+from ._data import Floats, Integers, as_floats, as_integers, to_ns
 from ._errors import WrongCall
 
 Trajectory = Union[str, "os.PathLike[str]", npt.ArrayLike, "tuple[npt.ArrayLike, npt.ArrayLike]"]
@@ -63,8 +63,8 @@ def _arrays(name: str, given: Trajectory) -> tuple[str | None, Any, Any]:
     if isinstance(given, tuple):
         if len(given) != 2:
             raise WrongCall(f"{name} is a tuple of {len(given)}; expected: (stamp_ns, poses)")
-        return None, np.asarray(given[0]), np.asarray(given[1], dtype=np.float64)
-    whole = np.asarray(given, dtype=np.float64)
+        return None, as_integers(given[0], f"the stamps of {name}"), as_floats(given[1], f"the poses of {name}")
+    whole = as_floats(given, name)
     if whole.ndim != 2 or whole.shape[1] not in (4, 8):
         raise WrongCall(
             f"{name} has the shape {whole.shape}; expected: (n, 8) of stamp_s x y z qx qy qz qw, (n, 4) of "
@@ -116,6 +116,6 @@ def judge(
         "over_s": list(over_s) if over_s is not None else None,
         "over_m": list(over_m) if over_m is not None else None,
     }
-    matrices = np.asarray(covariance, dtype=np.float64) if covariance is not None else None
+    matrices = as_floats(covariance, "covariance") if covariance is not None else None
     compiled = _lienav.judge(_arrays("estimate", estimate), _arrays("truth", truth), matrices, options)
     return Judgement(compiled)

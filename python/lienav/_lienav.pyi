@@ -40,10 +40,10 @@ class Step:
         """Position of the base in the map frame, m."""
     @property
     def theta(self) -> float:
-        """Heading, rad."""
+        """Heading, rad, in (−π, π]."""
     @property
     def pose(self) -> Floats:
-        """(3,): x m, y m, θ rad."""
+        """(3,): x m, y m, θ rad in (−π, π]."""
     @property
     def covariance(self) -> Floats:
         """(3, 3) of (x, y, θ) in the map frame."""
@@ -101,7 +101,7 @@ class KalmanFilter:
         (n, d, d)."""
     @property
     def pose(self) -> Floats:
-        """(3,): x m, y m, theta rad."""
+        """(3,): x m, y m, theta rad in (−π, π]."""
     @property
     def pose_covariance(self) -> Floats:
         """(3, 3) of (x, y, theta) in the map."""
@@ -142,6 +142,12 @@ class Correction:
     @property
     def innovation_covariance(self) -> Floats:
         """(dof, dof): its covariance S = H P H^T + R."""
+    @property
+    def landmarks(self) -> Integers:
+        """(n,): the landmarks of the measurements that were associated; -1 for the pose."""
+    @property
+    def decisions(self) -> list[str]:
+        """(n,): what the filter did with each of them: "initialized", "used", "gated" or "held"."""
     @property
     def used(self) -> list[tuple[int | None, int, int]]:
         """Of each measurement that was used: its landmark, None for one of the pose, and where its numbers are."""
@@ -229,6 +235,8 @@ class Recording:
     def truth(self) -> tuple[Integers, Floats]: ...
     def true_landmarks(self) -> tuple[Integers, Floats]: ...
     def to_bag(self, path: str | os.PathLike[str], replace: bool) -> int: ...
+    def rest(self) -> dict[str, Any]: ...
+    def with_rest(self, rest: Mapping[str, Any]) -> Recording: ...
     def harder(self, every: int, clutter: int, clutter_seed: int, ignore_ids: bool) -> Recording: ...
 
 class Evaluation:

@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Any
 from . import _lienav
 from ._data import Floats, RunMeans, pandas_module
 from ._errors import Error, Failed, WrongCall
+from ._recording import names_of, path_of
 from ._settings import as_pairs
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped,unused-ignore]
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
@@ -61,7 +63,7 @@ class MonteCarlo(Mapping[str, Any]):
 
     def write(self, folder: str | os.PathLike[str], *, times: bool = True) -> None:
         """Writes the folder of `lienav monte-carlo --out`: reports, CSV and SVG."""
-        self._compiled.write(os.fspath(folder), times)
+        self._compiled.write(path_of("folder", folder), times)
 
     def to_frame(self) -> pandas.DataFrame:
         """A row for each run of each filter."""
@@ -69,11 +71,13 @@ class MonteCarlo(Mapping[str, Any]):
         frames = [pandas.DataFrame(self.runs(name)).assign(filter=name) for name in self.filters]
         return pandas.concat(frames, ignore_index=True)
 
-    def plot(self) -> Figure:
-        """Error and NEES over time, over the runs: a matplotlib figure."""
+    def plot(self, *, ax: Axes | None = None, what: str | None = None) -> Figure:
+        """Error and NEES over time, over the runs: a matplotlib figure.
+
+        With `ax` or `what`, one panel on axes of your own or new ones: "error" or "nees". Gives the figure."""
         from ._plot import plot_monte_carlo
 
-        return plot_monte_carlo(self)
+        return plot_monte_carlo(self, ax, what)
 
     def __str__(self) -> str:
         return self._compiled.text(True)
@@ -112,8 +116,7 @@ def monte_carlo(
     worker is given to the executor again, up to `retries` times; each run is counted once, and what is missing in the
     end is an error that names it.
     """
-    names = [filters] if isinstance(filters, str) else list(filters)
-    experiment = _lienav.Experiment(scenario, names, as_pairs(settings), as_pairs(filter_settings), runs, seed)
+    experiment = _lienav.Experiment(scenario, names_of("filters", filters), as_pairs(settings), as_pairs(filter_settings), runs, seed)
     if executor is None:
         return MonteCarlo(experiment.run(threads))
     count = min(runs, 256) if parts is None else parts
@@ -178,9 +181,8 @@ def _wait(waiting: Mapping[Future[list[str]], range]) -> None:
 
 def merge_shards(paths: Sequence[str | os.PathLike[str]] | str | os.PathLike[str]) -> MonteCarlo:
     """The parts that `lienav monte-carlo … --shard K/N --out FOLDER` has made, added up: `lienav merge`."""
-    given = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
     files: list[str] = []
-    for path in [os.fspath(path) for path in given]:
+    for path in names_of("paths", paths, "paths"):
         if os.path.isdir(path):
             names = sorted(name for name in os.listdir(path) if name.startswith("shard-") and name.endswith(".jsonl"))
             files += [os.path.join(path, name) for name in names]

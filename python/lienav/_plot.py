@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ._errors import Error
+from ._errors import Error, WrongCall, WrongType
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -54,67 +55,140 @@ def _draw_truth(axes: Any, report: Report) -> None:
     axes.set(xlabel="x [m]", ylabel="y [m]")
 
 
-def plot_report(report: Report) -> Figure:
-    """See Report.plot."""
-    plt = _pyplot()
-    figure: Figure
-    figure, axes = plt.subplot_mosaic(
-        [["map", "x"], ["map", "y"], ["map", "yaw"], ["map", "nees"]], figsize=(11, 7), layout="constrained"
-    )
-    _draw_map(axes["map"], report, report.filter, _ESTIMATE)
-    _ellipses(axes["map"], report.landmarks.position, report.landmarks.covariance, color=_ESTIMATE, linewidth=0.6)
-    _draw_truth(axes["map"], report)
-    axes["map"].legend(loc="best")
-    axes["map"].set_title(report.recording.name)
+def _map(axes: Any, report: Report) -> None:
+    _draw_map(axes, report, report.filter, _ESTIMATE)
+    _ellipses(axes, report.landmarks.position, report.landmarks.covariance, color=_ESTIMATE, linewidth=0.6)
+    _draw_truth(axes, report)
+    axes.legend(loc="best")
+    axes.set_title(report.recording.name)
+
+
+def _error(axes: Any, report: Report, k: int, name: str) -> None:
     errors = report.errors
-    time = errors.time_s
-    for k, (name, unit) in enumerate((("x", "m"), ("y", "m"), ("yaw", "rad"))):
-        band = 3.0 * errors.std[:, k]
-        axes[name].fill_between(time, -band, band, color=_BAND, linewidth=0.0, label="3σ")
-        axes[name].plot(time, errors.error[:, k], color=_ESTIMATE, linewidth=0.8)
-        axes[name].set_ylabel(f"{name} error [{unit}]")
-        axes[name].tick_params(labelbottom=False)
-    axes["nees"].axhspan(*_NEES_BAND, color=_BAND, linewidth=0.0)
-    axes["nees"].plot(time, errors.nees, color=_ESTIMATE, linewidth=0.8)
-    axes["nees"].set(xlabel="time [s]", ylabel="NEES", ylim=(0.0, None))
-    return figure
+    band = 3.0 * errors.std[:, k]
+    axes.fill_between(errors.time_s, -band, band, color=_BAND, linewidth=0.0, label="3σ")
+    axes.plot(errors.time_s, errors.error[:, k], color=_ESTIMATE, linewidth=0.8)
+    axes.set(xlabel="time [s]", ylabel=f"{name} error [{'rad' if name == 'yaw' else 'm'}]")
 
 
-def plot_evaluation(evaluation: Evaluation) -> Figure:
-    """See Evaluation.plot."""
-    plt = _pyplot()
-    figure: Figure
-    figure, axes = plt.subplot_mosaic([["map", "error"], ["map", "nees"]], figsize=(11, 5.5), layout="constrained")
+def _nees(axes: Any, report: Report) -> None:
+    errors = report.errors
+    axes.axhspan(*_NEES_BAND, color=_BAND, linewidth=0.0)
+    axes.plot(errors.time_s, errors.nees, color=_ESTIMATE, linewidth=0.8)
+    axes.set(xlabel="time [s]", ylabel="NEES", ylim=(0.0, None))
+
+
+_OF_REPORT: dict[str, Callable[[Any, Report], None]] = {
+    "map": _map,
+    "x": lambda axes, report: _error(axes, report, 0, "x"),
+    "y": lambda axes, report: _error(axes, report, 1, "y"),
+    "yaw": lambda axes, report: _error(axes, report, 2, "yaw"),
+    "nees": _nees,
+}
+
+
+def _maps(axes: Any, evaluation: Evaluation) -> None:
     for k, report in enumerate(evaluation):
-        color = f"C{k}"
-        _draw_map(axes["map"], report, report.filter, color)
+        _draw_map(axes, report, report.filter, f"C{k}")
+    _draw_truth(axes, evaluation[0])
+    axes.legend(loc="best")
+
+
+def _position_errors(axes: Any, evaluation: Evaluation) -> None:
+    for k, report in enumerate(evaluation):
         errors = report.errors
         distance = np.hypot(errors.error[:, 0], errors.error[:, 1])
-        axes["error"].plot(errors.time_s, distance, color=color, linewidth=0.8, label=report.filter)
-        axes["nees"].plot(errors.time_s, errors.nees, color=color, linewidth=0.8)
-    _draw_truth(axes["map"], evaluation[0])
-    axes["map"].legend(loc="best")
-    axes["error"].set(ylabel="position error [m]")
-    axes["nees"].axhspan(*_NEES_BAND, color="#dddddd", linewidth=0.0, zorder=0)
-    axes["nees"].set(xlabel="time [s]", ylabel="NEES", yscale="log")
-    return figure
+        axes.plot(errors.time_s, distance, color=f"C{k}", linewidth=0.8, label=report.filter)
+    axes.set(xlabel="time [s]", ylabel="position error [m]")
 
 
-def plot_monte_carlo(outcome: MonteCarlo) -> Figure:
-    """See MonteCarlo.plot."""
-    plt = _pyplot()
-    figure: Figure
-    figure, axes = plt.subplots(2, 1, figsize=(9, 6), sharex=True, layout="constrained")
+def _all_nees(axes: Any, evaluation: Evaluation) -> None:
+    for k, report in enumerate(evaluation):
+        axes.plot(report.errors.time_s, report.errors.nees, color=f"C{k}", linewidth=0.8, label=report.filter)
+    axes.axhspan(*_NEES_BAND, color="#dddddd", linewidth=0.0, zorder=0)
+    axes.set(xlabel="time [s]", ylabel="NEES", yscale="log")
+
+
+_OF_EVALUATION: dict[str, Callable[[Any, Evaluation], None]] = {
+    "map": _maps,
+    "error": _position_errors,
+    "nees": _all_nees,
+}
+
+
+def _rmse_of_runs(axes: Any, outcome: MonteCarlo) -> None:
     for k, name in enumerate(outcome.filters):
         steps = outcome.steps(name)
-        axes[0].plot(steps.time_s, steps.position_rmse_m, color=f"C{k}", linewidth=1.0, label=name)
-        axes[1].plot(steps.time_s, steps.nees_mean, color=f"C{k}", linewidth=1.0)
+        axes.plot(steps.time_s, steps.position_rmse_m, color=f"C{k}", linewidth=1.0, label=name)
+    axes.set(xlabel="time [s]", ylabel="position RMSE over runs [m]")
+    axes.legend(loc="best")
+
+
+def _nees_of_runs(axes: Any, outcome: MonteCarlo) -> None:
+    for k, name in enumerate(outcome.filters):
+        steps = outcome.steps(name)
+        axes.plot(steps.time_s, steps.nees_mean, color=f"C{k}", linewidth=1.0, label=name)
         if k == 0:
             low, high = steps.nees_band.T
             band = {"color": "#dddddd", "linewidth": 0.0, "label": "95 % of a right filter"}
-            axes[1].fill_between(steps.time_s, low, high, **band)
-    axes[0].set(ylabel="position RMSE over runs [m]", title=f"{outcome['scenario']}, {outcome['runs']} runs")
-    axes[0].legend(loc="best")
-    axes[1].set(xlabel="time [s]", ylabel="mean NEES (3 is right)")
-    axes[1].legend(loc="best")
+            axes.fill_between(steps.time_s, low, high, **band)
+    axes.set(xlabel="time [s]", ylabel="mean NEES (3 is right)")
+    axes.legend(loc="best")
+
+
+_OF_RUNS: dict[str, Callable[[Any, MonteCarlo], None]] = {"error": _rmse_of_runs, "nees": _nees_of_runs}
+
+
+def _on(ax: Any, what: str | None, panels: Mapping[str, Callable[[Any, Any], None]], subject: Any) -> Figure:
+    """One panel on the axes of a figure that the user has made."""
+    what = next(iter(panels)) if what is None else what
+    if what not in panels:
+        raise WrongCall(f"what is {what!r}; allowed: {' | '.join(panels)}")
+    _pyplot()
+    if not hasattr(ax, "fill_between"):
+        raise WrongType(f"ax is of type {type(ax).__name__}; expected axes of matplotlib")
+    panels[what](ax, subject)
+    figure: Figure = ax.figure
+    return figure
+
+
+def plot_report(report: Report, ax: Any = None, what: str | None = None) -> Figure:
+    """See Report.plot."""
+    if ax is not None or what is not None:
+        return _on(_pyplot().subplots()[1] if ax is None else ax, what, _OF_REPORT, report)
+    figure: Figure
+    figure, axes = _pyplot().subplot_mosaic(
+        [["map", "x"], ["map", "y"], ["map", "yaw"], ["map", "nees"]], figsize=(11, 7), layout="constrained"
+    )
+    for name, panel in _OF_REPORT.items():
+        panel(axes[name], report)
+    for name in ("x", "y", "yaw"):
+        axes[name].set_xlabel("")
+        axes[name].tick_params(labelbottom=False)
+    return figure
+
+
+def plot_evaluation(evaluation: Evaluation, ax: Any = None, what: str | None = None) -> Figure:
+    """See Evaluation.plot."""
+    if ax is not None or what is not None:
+        return _on(_pyplot().subplots()[1] if ax is None else ax, what, _OF_EVALUATION, evaluation)
+    figure: Figure
+    figure, axes = _pyplot().subplot_mosaic(
+        [["map", "error"], ["map", "nees"]], figsize=(11, 5.5), layout="constrained"
+    )
+    for name, panel in _OF_EVALUATION.items():
+        panel(axes[name], evaluation)
+    axes["error"].set_xlabel("")
+    return figure
+
+
+def plot_monte_carlo(outcome: MonteCarlo, ax: Any = None, what: str | None = None) -> Figure:
+    """See MonteCarlo.plot."""
+    if ax is not None or what is not None:
+        return _on(_pyplot().subplots()[1] if ax is None else ax, what, _OF_RUNS, outcome)
+    figure: Figure
+    figure, axes = _pyplot().subplots(2, 1, figsize=(9, 6), sharex=True, layout="constrained")
+    for panel, one in zip(_OF_RUNS.values(), axes):
+        panel(one, outcome)
+    axes[0].set(xlabel="", title=f"{outcome['scenario']}, {outcome['runs']} runs")
     return figure

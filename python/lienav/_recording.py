@@ -5,42 +5,59 @@ from __future__ import annotations
 import json
 import os
 import pathlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
 from . import _lienav
-from ._data import Features, Floats, Imu, Integers, Odometry
+from ._data import Features, Floats, Imu, Integers, Odometry, as_floats, as_integers, wrapped
+from ._errors import Failed, WrongType
 from ._settings import as_pairs
 
 
 
-def contiguous(given: Any, of: tuple[str, ...]) -> dict[str, Any] | None:
+def contiguous(group: str, given: Any, of: type[Any]) -> dict[str, Any] | None:
     """Arrays of a data class as the compiled module takes them."""
     if given is None:
         return None
+    if not isinstance(given, of):
+        raise WrongType(f"{group} is of type {type(given).__name__}; expected lienav.{of.__name__}")
     found: dict[str, Any] = {}
-    for name in of:
-        value = getattr(given, name)
+    for one in fields(of):
+        name, value = one.name, getattr(given, one.name)
         if name == "kind":
-            found[name] = [value] if isinstance(value, str) else list(value)
+            found[name] = names_of(f"{group}.kind", value)
         elif name in ("stamp_ns", "first", "ids"):
-            found[name] = as_integers(value)
+            found[name] = as_integers(value, f"{group}.{name}")
         else:
-            found[name] = value
+            found[name] = None if value is None and one.default is None else as_floats(value, f"{group}.{name}")
     return found
 
 
-def as_integers(value: Any) -> Integers:
-    """Whole numbers as int64. Floats are refused, unless they are empty: they would lose nanoseconds."""
-    array = np.asarray(value)
-    if array.size and array.dtype.kind not in "iu":
-        from ._errors import WrongCall
+def path_of(name: str, given: Any) -> str:
+    """A path as text; `name` is that of the argument."""
+    if not isinstance(given, (str, os.PathLike)):
+        raise WrongType(f"{name} is {given!r}, of type {type(given).__name__}; expected a path")
+    return os.fspath(given)
 
-        raise WrongCall(f"stamps and ids are {array.dtype}; give whole numbers: lienav.to_ns(seconds) makes stamps")
-    return np.ascontiguousarray(array, dtype=np.int64)
+
+def names_of(name: str, given: Any, what: str = "names") -> list[str]:
+    """One name or several, or paths."""
+    if isinstance(given, (str, os.PathLike)):
+        return [os.fspath(given)]
+    if not isinstance(given, Iterable):
+        raise WrongType(f"{name} is {given!r}, of type {type(given).__name__}; expected {what}")
+    return [path_of(name, one) for one in given]
+
+
+def recording_of(given: Any) -> Recording:
+    """A recording; anything else is refused."""
+    if not isinstance(given, Recording):
+        kind = type(given).__name__
+        raise WrongType(f"recording is of type {kind}; expected a lienav.Recording: lienav.open reads one")
+    return given
 
 
 def input_arrays(
@@ -48,10 +65,10 @@ def input_arrays(
 ) -> dict[str, Any]:
     """All input, as the compiled module takes it."""
     return {
-        "odometry": contiguous(odometry, ("stamp_ns", "twist", "covariance")),
-        "imu": contiguous(imu, ("stamp_ns", "yaw_rate", "tilt")),
-        "features": contiguous(features, ("stamp_ns", "first", "ids", "values", "kind", "covariance", "label")),
-        "order": None if order is None else as_integers(order),
+        "odometry": contiguous("odometry", odometry, Odometry),
+        "imu": contiguous("imu", imu, Imu),
+        "features": contiguous("features", features, Features),
+        "order": None if order is None else as_integers(order, "order"),
     }
 
 
@@ -81,11 +98,17 @@ class Recording:
         `true_landmarks` is (ids (n,), positions (n, 2) m). `settings` are those of the sensors, for every run.
         """
 
-        def pair(given: tuple[npt.ArrayLike, npt.ArrayLike] | None) -> tuple[Integers, Floats] | None:
-            return None if given is None else (as_integers(given[0]), np.asarray(given[1], np.float64))
+        def pair(name: str, given: Any, of: tuple[str, str]) -> tuple[Integers, Floats] | None:
+            if given is None:
+                return None
+            if not isinstance(given, (tuple, list)) or len(given) != 2:
+                raise WrongType(f"{name} is of type {type(given).__name__}; expected a pair ({of[0]}, {of[1]})")
+            return as_integers(given[0], f"{name}.{of[0]}"), as_floats(given[1], f"{name}.{of[1]}")
 
         arrays = input_arrays(odometry, imu, features, order)
-        return cls(_lienav.recording_of_arrays(arrays, name, pair(truth), pair(true_landmarks), settings))
+        true_poses = pair("truth", truth, ("stamp_ns", "pose"))
+        places = pair("true_landmarks", true_landmarks, ("ids", "position"))
+        return cls(_lienav.recording_of_arrays(arrays, name, true_poses, places, settings))
 
     @property
     def name(self) -> str:
@@ -114,8 +137,11 @@ class Recording:
 
     @property
     def truth(self) -> tuple[Integers, Floats]:
-        """(stamps (n,) ns, poses (n, 3) of x m, y m, θ rad) of the base in the map frame; empty where nobody knows."""
-        return self._compiled.truth()
+        """(stamps (n,) ns, poses (n, 3) of x m, y m, θ rad) of the base in the map frame, θ in (−π, π]; empty where it
+        is not known."""
+        stamps, poses = self._compiled.truth()
+        poses[:, 2] = wrapped(poses[:, 2])
+        return stamps, poses
 
     @property
     def true_landmarks(self) -> tuple[Integers, Floats]:
@@ -145,7 +171,7 @@ class Recording:
 
     def to_bag(self, path: str | os.PathLike[str], *, replace: bool = False) -> int:
         """Writes a rosbag2 bag (MCAP), and gives the number of its messages. It reads back to the last bit."""
-        return self._compiled.to_bag(os.fspath(path), replace)
+        return self._compiled.to_bag(path_of("path", path), replace)
 
     def harder(
         self, *, every: int = 1, clutter: int = 0, clutter_seed: int = 1, ignore_ids: bool = False
@@ -154,8 +180,19 @@ class Recording:
         --every, --clutter and --ignore-ids of `lienav evaluate`."""
         return Recording(self._compiled.harder(every, clutter, clutter_seed, ignore_ids))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies and pickles have the same messages, to the last bit; one with further sensors has none."""
+        own = self._compiled
+        arrays = input_arrays(own.odometry(), own.imu(), own.features(), own.order())
+        named = (arrays, own.name, own.truth(), own.true_landmarks(), own.settings_json())
+        return _rebuilt, (named, own.rest())
+
     def __repr__(self) -> str:
         return f"<lienav.Recording {self.name!r}, {len(self)} messages>"
+
+
+def _rebuilt(named: tuple[Any, ...], rest: dict[str, Any]) -> Recording:
+    return Recording(_lienav.recording_of_arrays(*named).with_rest(rest))
 
 
 def open(  # noqa: A001
@@ -180,9 +217,16 @@ def open(  # noqa: A001
         "imu": imu_topic,
         "truth": truth_topic,
         "landmarks": landmarks_topic,
-        "parameters": None if config is None else pathlib.Path(config).read_text(encoding="utf-8"),
     }
-    return Recording(_lienav.open_recording(os.fspath(source), topics))
+    for name, topic in topics.items():
+        if topic is not None and not isinstance(topic, str):
+            raise WrongType(f"the topic of {name} is {topic!r}, of type {type(topic).__name__}; expected its name")
+    if config is not None:
+        try:
+            topics["parameters"] = pathlib.Path(path_of("config", config)).read_text(encoding="utf-8")
+        except OSError as error:
+            raise Failed(f"config: {config}: {error.strerror or error}") from None
+    return Recording(_lienav.open_recording(path_of("source", source), {"parameters": None, **topics}))
 
 
 def simulate(

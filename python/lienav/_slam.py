@@ -11,7 +11,11 @@ import numpy.typing as npt
 
 from . import _lienav
 from ._data import Features, Imu, Landmarks, Odometry, Pose, Steps
-from ._recording import Recording, input_arrays
+from ._recording import Recording, input_arrays, recording_of
+
+
+def _resumed(of: type[Slam], settings: dict[str, Any], state: bytes) -> Slam:
+    return of.resume(settings, state)
 
 
 class Slam(_lienav.Slam):
@@ -52,8 +56,12 @@ class Slam(_lienav.Slam):
         has taken the messages until then, and the next call gives their steps.
         """
         if recording is not None:
-            return self.run_recording(recording._compiled, finish)
+            return self.run_recording(recording_of(recording)._compiled, finish)
         return self.run_arrays(input_arrays(odometry, imu, features, order), finish)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies and pickles go on where this filter is, to the last bit."""
+        return _resumed, (type(self), self.settings, self.save())
 
     @property
     def settings(self) -> dict[str, Any]:

@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _lienav
-from ._data import Floats
+from ._data import Floats, as_floats
 from ._errors import WrongCall
 
 __all__ = ["SE2", "SE3", "SO2", "SO3", "Group", "Quaternion"]
@@ -48,7 +48,7 @@ class Group:
         return f"<lienav.lie.{self.name}>"
 
     def _rows(self, given: npt.ArrayLike, shape: tuple[int, ...], what: str) -> tuple[Floats, tuple[int, ...]]:
-        array = np.asarray(given, dtype=np.float64)
+        array = as_floats(given, f"{what} of {self.name}")
         outer = array.ndim - len(shape)
         if outer < 0 or array.shape[outer:] != shape:
             raise WrongCall(f"{what} of {self.name} has the shape {array.shape}; expected: (…, {str(shape)[1:]}")

@@ -1,5 +1,6 @@
 //! Orientation from an inertial sensor.
 
+use crate::arguments;
 use crate::arrays::{Floats, Integers, array, data, matrix3_rows, numbers, vector3};
 use crate::errors::{failed, wrong_call};
 use crate::settings::laid_over;
@@ -45,9 +46,9 @@ impl Attitude {
     /// Takes in a sample: rad/s (3,), m/s² (3,), in the body frame. Gives None, or why it was not used.
     fn imu(
         &mut self,
-        stamp_ns: i64,
-        angular_velocity: Floats<'_>,
-        specific_force: Floats<'_>,
+        #[pyo3(from_py_with = arguments::stamp_ns)] stamp_ns: i64,
+        #[pyo3(from_py_with = arguments::angular_velocity)] angular_velocity: Floats<'_>,
+        #[pyo3(from_py_with = arguments::specific_force)] specific_force: Floats<'_>,
     ) -> PyResult<Option<&'static str>> {
         let sample = ImuSample {
             stamp: Stamp::from_nanos(stamp_ns),
@@ -58,7 +59,11 @@ impl Attitude {
     }
 
     /// Takes in a magnetic field (3,) in any unit, in the body frame.
-    fn magnetic_field(&mut self, stamp_ns: i64, field: Floats<'_>) -> PyResult<Option<&'static str>> {
+    fn magnetic_field(
+        &mut self,
+        #[pyo3(from_py_with = arguments::stamp_ns)] stamp_ns: i64,
+        #[pyo3(from_py_with = arguments::field)] field: Floats<'_>,
+    ) -> PyResult<Option<&'static str>> {
         let field = MagneticField { stamp: Stamp::from_nanos(stamp_ns), field: vector3("field", &field)? };
         Ok(refusal(self.0.magnetic_field(&field)))
     }
@@ -69,11 +74,11 @@ impl Attitude {
     fn run<'py>(
         &mut self,
         py: Python<'py>,
-        stamp_ns: Integers<'py>,
-        angular_velocity: Floats<'py>,
-        specific_force: Floats<'py>,
-        field_stamp_ns: Option<Integers<'py>>,
-        field: Option<Floats<'py>>,
+        #[pyo3(from_py_with = arguments::stamps)] stamp_ns: Integers<'py>,
+        #[pyo3(from_py_with = arguments::angular_velocity)] angular_velocity: Floats<'py>,
+        #[pyo3(from_py_with = arguments::specific_force)] specific_force: Floats<'py>,
+        #[pyo3(from_py_with = arguments::field_stamp_ns)] field_stamp_ns: Option<Integers<'py>>,
+        #[pyo3(from_py_with = arguments::fields)] field: Option<Floats<'py>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let stamps = numbers("stamp_ns", &stamp_ns, &[None])?;
         let shape = [Some(stamps.len()), Some(3)];
@@ -129,7 +134,11 @@ impl Attitude {
     }
 
     /// Puts the body to an orientation, quaternion (x, y, z, w), with the standard deviation of each axis.
-    fn set_orientation(&mut self, orientation: Floats<'_>, std_rad: f64) -> PyResult<Option<&'static str>> {
+    fn set_orientation(
+        &mut self,
+        #[pyo3(from_py_with = arguments::orientation)] orientation: Floats<'_>,
+        #[pyo3(from_py_with = arguments::std_rad)] std_rad: f64,
+    ) -> PyResult<Option<&'static str>> {
         let q = numbers("orientation", &orientation, &[Some(4)])?;
         let quaternion = UnitQuaternion::new_unchecked(Quaternion::new(q[3], q[0], q[1], q[2]));
         Ok(refusal(self.0.set_orientation(quaternion, std_rad)))

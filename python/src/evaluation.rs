@@ -1,5 +1,6 @@
 //! Runs of filters over a recording, judged.
 
+use crate::arguments;
 use crate::arrays::{array, data, matrix3_rows};
 use crate::errors::{failed, wrong_call};
 use crate::recording::Recording;
@@ -39,11 +40,11 @@ pub fn filter_names() -> Vec<&'static str> {
 pub fn evaluate(
     py: Python<'_>,
     recording: &Recording,
-    filters: Vec<String>,
+    #[pyo3(from_py_with = arguments::filters)] filters: Vec<String>,
     settings: Option<&Bound<'_, PyAny>>,
-    map: Option<PathBuf>,
-    map_std_m: f64,
-    max_truth_gap_s: Option<f64>,
+    #[pyo3(from_py_with = arguments::map)] map: Option<PathBuf>,
+    #[pyo3(from_py_with = arguments::map_std_m)] map_std_m: f64,
+    #[pyo3(from_py_with = arguments::max_truth_gap_s)] max_truth_gap_s: Option<f64>,
 ) -> PyResult<Evaluation> {
     let max_truth_gap_s = max_truth_gap_s.unwrap_or(MAX_TRUTH_GAP_S);
     if max_truth_gap_s.is_nan() || max_truth_gap_s < 0.0 {

@@ -1,13 +1,16 @@
 //! A filter that a program steps by itself, and sensors whose measurement model is written in Python.
 
+use crate::arguments;
 use crate::arrays::{Floats, array, matrix3, matrix3_rows, noise, numbers, value};
 use crate::errors::{failed, wrong_call};
 use crate::messages::{identity, kind_named};
 use crate::settings::study;
+use crate::slam::pose_row;
 use lienav_base::stamp::Stamp;
+use lienav_lie::wrap_angle;
 use lienav_slam::{
     Block, CalibrationParameter, Component, Increment, KalmanFilter as Filter, LandmarkMeasurement, Measurement,
-    MeasurementKind, Odometry, Se2, Sensor,
+    MeasurementKind, Odometry, Role, Se2, Sensor,
 };
 use nalgebra::{SMatrix, SVector, Vector2};
 use numpy::PyUntypedArrayMethods;
@@ -138,6 +141,25 @@ impl Correction {
         array(py, s.as_slice().to_vec(), &[s.nrows(), s.ncols()])
     }
 
+    /// (n,): the landmarks of the measurements that were associated; -1 for the pose.
+    #[getter]
+    fn landmarks<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let all = &self.0.associated;
+        array(py, all.iter().map(|(landmark, _)| landmark.map_or(-1, i64::from)).collect(), &[all.len()])
+    }
+
+    /// What the filter did with each of them: "initialized", "used", "gated" or "held".
+    #[getter]
+    fn decisions(&self) -> Vec<&'static str> {
+        let word = |role: &Role| match role {
+            Role::First => "initialized",
+            Role::Again => "used",
+            Role::Gated => "gated",
+            Role::Held => "held",
+        };
+        self.0.associated.iter().map(|(_, role)| word(role)).collect()
+    }
+
     /// Of each measurement that was used: its landmark, None for one of the pose, and its slice of the innovation.
     #[getter]
     fn used(&self) -> Vec<(Option<u32>, usize, usize)> {
@@ -212,9 +234,9 @@ impl KalmanFilter {
         &mut self,
         h: Py<PyAny>,
         jacobian: Py<PyAny>,
-        noise: Floats<'_>,
+        #[pyo3(from_py_with = arguments::noise)] noise: Floats<'_>,
         components: Option<Vec<String>>,
-        mount: (f64, f64, f64),
+        #[pyo3(from_py_with = arguments::mount)] mount: (f64, f64, f64),
     ) -> PyResult<String> {
         let d = noise.shape().first().copied().unwrap_or(0);
         let rows = numbers("noise", &noise, &[Some(d), Some(d)])?;
@@ -234,7 +256,12 @@ impl KalmanFilter {
 
     /// Moves the state along (x m, y m, θ rad), seen from the base before, with the (3, 3) covariance of that.
     #[pyo3(signature = (motion, covariance, duration=0.0))]
-    fn predict(&mut self, motion: (f64, f64, f64), covariance: Floats<'_>, duration: f64) -> PyResult<()> {
+    fn predict(
+        &mut self,
+        #[pyo3(from_py_with = arguments::motion)] motion: (f64, f64, f64),
+        #[pyo3(from_py_with = arguments::covariance)] covariance: Floats<'_>,
+        #[pyo3(from_py_with = arguments::duration)] duration: f64,
+    ) -> PyResult<()> {
         let rows = numbers("covariance", &covariance, &[Some(3), Some(3)])?;
         let covariance = matrix3(&rows).ok_or_else(|| wrong_call("covariance is not finite"))?;
         let motion = Increment { motion: Se2::new(motion.0, motion.1, motion.2), covariance, drift: None };
@@ -244,7 +271,11 @@ impl KalmanFilter {
     }
 
     /// Moves the state along a constant twist (m/s, m/s, rad/s) for `duration` seconds, with the noise of the settings.
-    fn predict_twist(&mut self, twist: (f64, f64, f64), duration: f64) -> PyResult<()> {
+    fn predict_twist(
+        &mut self,
+        #[pyo3(from_py_with = arguments::twist)] twist: (f64, f64, f64),
+        #[pyo3(from_py_with = arguments::duration)] duration: f64,
+    ) -> PyResult<()> {
         let velocity = Vector2::new(twist.0, twist.1);
         let odometry = Odometry { stamp: Stamp::default(), velocity, yaw_rate: twist.2, covariance: None };
         let moved = self.filter.predict_twist(&odometry, duration);
@@ -255,10 +286,10 @@ impl KalmanFilter {
     #[pyo3(signature = (values, ids=None, *, kind="range_bearing", covariance=None))]
     fn correct(
         &mut self,
-        values: Floats<'_>,
-        ids: Option<Vec<i64>>,
+        #[pyo3(from_py_with = arguments::values)] values: Floats<'_>,
+        #[pyo3(from_py_with = arguments::ids)] ids: Option<Vec<i64>>,
         kind: &str,
-        covariance: Option<Floats<'_>>,
+        #[pyo3(from_py_with = arguments::stated)] covariance: Option<Floats<'_>>,
     ) -> PyResult<Correction> {
         let (kind, dim) = self.kind(kind)?;
         let rows = numbers("values", &values, &[None, Some(dim)])?;
@@ -281,8 +312,7 @@ impl KalmanFilter {
     /// (3,): x m, y m, θ rad.
     #[getter]
     fn pose<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let Se2 { p, theta } = self.filter.pose().0;
-        array(py, vec![p.x, p.y, theta], &[3])
+        array(py, pose_row(&self.filter.pose().0).to_vec(), &[3])
     }
 
     /// (3, 3) of (x, y, θ) in the map.
@@ -294,8 +324,12 @@ impl KalmanFilter {
     /// (n,): the estimate; `blocks` says what its numbers are.
     #[getter]
     fn mean<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let mean = self.filter.mean();
-        array(py, mean.as_slice().to_vec(), &[mean.len()])
+        let mut mean = self.filter.mean().as_slice().to_vec();
+        if let Some(theta) = mean.get_mut(2) {
+            *theta = wrap_angle(*theta);
+        }
+        let n = mean.len();
+        array(py, mean, &[n])
     }
 
     /// (n, n): the joint covariance of `mean`.

@@ -1,6 +1,7 @@
 //! The Python module `lienav._lienav`: what `python/lienav` is a face of. It computes nothing itself: every number
 //! comes from the crates that the command line and the nodes call.
 
+mod arguments;
 mod arrays;
 mod attitude;
 mod errors;
@@ -11,6 +12,7 @@ mod lie;
 mod messages;
 mod monte_carlo;
 mod recording;
+mod rest;
 mod settings;
 mod slam;
 mod wait;

@@ -25,6 +25,11 @@ pub fn kind_named(name: &str) -> PyResult<(MeasurementKind, usize)> {
     found.ok_or_else(|| wrong_call(format!("kind is '{name}'; allowed: {}", KINDS.map(|(word, ..)| word).join(" | "))))
 }
 
+/// The name of a kind; that of a sensor that a program added is not known.
+pub fn word_of(kind: MeasurementKind) -> &'static str {
+    KINDS.iter().find(|(_, known, _)| *known == kind).map_or("range_bearing", |(word, ..)| word)
+}
+
 /// An identity; -1 is unknown.
 pub fn identity(id: i64) -> PyResult<Option<u32>> {
     match id {
@@ -60,6 +65,7 @@ pub struct FeatureArrays<'py> {
     kind: Vec<String>,
     covariance: Option<Floats<'py>>,
     label: Option<Floats<'py>>,
+    height_m: Option<Floats<'py>>,
 }
 
 /// All input of a filter as arrays.
@@ -115,6 +121,7 @@ struct FeatureRows {
     kinds: Vec<(MeasurementKind, usize)>,
     covariances: Option<Vec<f64>>,
     labels: Option<Vec<f64>>,
+    heights: Option<Vec<f64>>,
 }
 
 impl Messages {
@@ -190,7 +197,7 @@ impl Messages {
 
     /// The k-th cloud; its measurements go to `observations`, in place of what is there.
     pub fn cloud(&self, k: usize, observations: &mut Vec<Measurement>) -> (Stamp, MeasurementKind) {
-        let FeatureRows { stamps, first, ids, values, width, kinds, covariances, labels } = &self.features;
+        let FeatureRows { stamps, first, ids, values, width, kinds, covariances, labels, heights } = &self.features;
         let (w, (kind, dim)) = (*width, kinds[if kinds.len() == 1 { 0 } else { k }]);
         observations.clear();
         observations.extend((first[k]..first[k + 1]).map(|i| {
@@ -204,7 +211,7 @@ impl Messages {
                     diameter_m,
                     diameter_std_m,
                 }),
-                height_m: 0.0,
+                height_m: heights.as_ref().and_then(|all| all.get(i).copied()).unwrap_or(0.0),
             }
         }));
         (Stamp::from_nanos(stamps[k]), kind)
@@ -262,6 +269,7 @@ impl FeatureRows {
         let (covariances, w) = (arrays.covariance.as_ref(), Some(width));
         let covariances = covariances.map(|c| numbers("features.covariance", c, &[n, w, w])).transpose()?;
         let labels = arrays.label.as_ref().map(|label| numbers("features.label", label, &[n, Some(3)])).transpose()?;
+        let heights = arrays.height_m.as_ref().map(|height| numbers("features.height_m", height, &[n])).transpose()?;
         if kinds.len() != 1 && kinds.len() != stamps.len() {
             return Err(wrong_call(format!("features.kind has {} names for {} clouds", kinds.len(), stamps.len())));
         }
@@ -276,6 +284,6 @@ impl FeatureRows {
         }
         let first = first.iter().map(|&first| usize::try_from(first).unwrap_or_default()).collect();
         let ids = ids.iter().map(|&id| identity(id)).collect::<PyResult<_>>()?;
-        Ok(Self { stamps, first, ids, values, width, kinds, covariances, labels })
+        Ok(Self { stamps, first, ids, values, width, kinds, covariances, labels, heights })
     }
 }

@@ -1,5 +1,6 @@
 //! Many simulated runs, on this machine or on others.
 
+use crate::arguments;
 use crate::arrays::{array, data};
 use crate::errors::{failed, wrong_call};
 use crate::settings::scenario;
@@ -83,11 +84,11 @@ impl Experiment {
     #[new]
     fn new(
         given: &Bound<'_, PyAny>,
-        filters: Vec<String>,
+        #[pyo3(from_py_with = arguments::filters)] filters: Vec<String>,
         settings: Vec<(String, String)>,
         filter_settings: Vec<(String, String)>,
-        runs: usize,
-        seed: u64,
+        #[pyo3(from_py_with = arguments::runs)] runs: usize,
+        #[pyo3(from_py_with = arguments::seed)] seed: u64,
     ) -> PyResult<Self> {
         for (k, name) in filters.iter().enumerate() {
             if filters[..k].contains(name) {
@@ -130,7 +131,7 @@ impl Experiment {
     }
 
     /// All runs, on threads of this process; 0 is as many as there are processors.
-    fn run(&self, py: Python<'_>, threads: usize) -> PyResult<Outcome> {
+    fn run(&self, py: Python<'_>, #[pyo3(from_py_with = arguments::threads)] threads: usize) -> PyResult<Outcome> {
         let experiment = self.0.clone();
         let outcome = interruptible(py, move |wanted| {
             on_threads(threads, || {

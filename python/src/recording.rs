@@ -1,8 +1,10 @@
 //! Recordings: bags, data sets, simulations and arrays.
 
+use crate::arguments;
 use crate::arrays::{Floats, Integers, array, data, matrix3_rows, noise_rows, numbers};
 use crate::errors::{failed, wrong_call};
-use crate::messages::{InputArrays, KINDS, Messages, identity};
+use crate::messages::{InputArrays, KINDS, Messages, identity, word_of};
+use crate::rest::Rest;
 use crate::settings::{scenario, study};
 use crate::wait::interruptible;
 use lienav_base::stamp::Stamp;
@@ -10,7 +12,7 @@ use lienav_eval::{harder, simulated};
 use lienav_io::bag::{Existing, Topics};
 use lienav_io::recording::{Input, Recording as Recorded, stream};
 use lienav_io::to_bag::to_bag;
-use lienav_slam::{Imu, Label, Measurement, MeasurementKind, Odometry, Scan, Se2};
+use lienav_slam::{Imu, Label, Measurement, Odometry, Scan, Se2};
 use nalgebra::Vector2;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -54,7 +56,7 @@ pub fn open_recording(py: Python<'_>, source: String, topics: TopicNames) -> PyR
 pub fn simulate(
     py: Python<'_>,
     given: &Bound<'_, PyAny>,
-    seed: Option<u64>,
+    #[pyo3(from_py_with = arguments::scenario_seed)] seed: Option<u64>,
     settings: Vec<(String, String)>,
 ) -> PyResult<Recording> {
     let mut scenario = scenario(given, &settings)?;
@@ -101,6 +103,18 @@ pub fn recording_of_arrays(
 
 #[pymethods]
 impl Recording {
+    /// What it has beside its arrays.
+    fn rest(&self) -> PyResult<Rest> {
+        Rest::of(&self.0)
+    }
+
+    /// The same arrays with this beside them.
+    fn with_rest(&self, rest: Rest) -> PyResult<Self> {
+        let mut recording = (*self.0).clone();
+        rest.put_into(&mut recording)?;
+        Ok(Self(Arc::new(recording)))
+    }
+
     #[getter]
     fn name(&self) -> &str {
         &self.0.name
@@ -165,8 +179,8 @@ impl Recording {
             Input::Scan(cloud) => Some(cloud),
             _ => None,
         });
-        let readings = || clouds.iter().flat_map(|cloud| &cloud.measurements);
-        let (m, n) = (clouds.len(), readings().count());
+        let measurements = || clouds.iter().flat_map(|cloud| &cloud.measurements);
+        let (m, n) = (clouds.len(), measurements().count());
         let fields = PyDict::new(py);
         fields.set_item("stamp_ns", array(py, clouds.iter().map(|c| c.stamp.nanos()).collect(), &[m])?)?;
         let mut first = vec![0];
@@ -174,31 +188,31 @@ impl Recording {
             first.push(first[first.len() - 1] + cloud.measurements.len() as i64);
         }
         fields.set_item("first", array(py, first, &[m + 1])?)?;
-        fields.set_item("ids", array(py, readings().map(|o| o.id.map_or(-1, i64::from)).collect(), &[n])?)?;
-        let w = readings().map(|o| o.value.len()).max().unwrap_or(2).max(2);
+        fields.set_item("ids", array(py, measurements().map(|o| o.id.map_or(-1, i64::from)).collect(), &[n])?)?;
+        let w = measurements().map(|o| o.value.len()).max().unwrap_or(2).max(2);
         let value = |o: &Measurement| {
             let numbers = o.value;
             (0..w).map(move |k| numbers.get(k).copied().unwrap_or(f64::NAN))
         };
-        fields.set_item("values", array(py, readings().flat_map(value).collect(), &[n, w])?)?;
-        let name = |kind: MeasurementKind| {
-            KINDS.iter().find(|(_, known, _)| *known == kind).map_or("range_bearing", |(word, ..)| word)
-        };
-        let mut kinds: Vec<&str> = clouds.iter().map(|cloud| name(cloud.kind)).collect();
+        fields.set_item("values", array(py, measurements().flat_map(value).collect(), &[n, w])?)?;
+        let mut kinds: Vec<&str> = clouds.iter().map(|cloud| word_of(cloud.kind)).collect();
         if kinds.windows(2).all(|pair| pair[0] == pair[1]) {
             kinds.truncate(1);
         }
         let kinds = if kinds.is_empty() { vec![KINDS[1].0] } else { kinds };
         fields.set_item("kind", kinds)?;
-        let covariance = readings()
+        let covariance = measurements()
             .any(|o| o.covariance.is_some())
-            .then(|| readings().flat_map(|o| noise_rows(o.covariance.as_ref(), w)).collect::<Vec<f64>>());
+            .then(|| measurements().flat_map(|o| noise_rows(o.covariance.as_ref(), w)).collect::<Vec<f64>>());
         fields.set_item("covariance", covariance.map(|c| array(py, c, &[n, w, w])).transpose()?)?;
-        let label = readings().any(|o| o.label != Label::default()).then(|| {
+        let label = measurements().any(|o| o.label != Label::default()).then(|| {
             let one = |o: &Measurement| [f64::from(o.label.class), o.label.diameter_m, o.label.diameter_std_m];
-            readings().flat_map(one).collect::<Vec<f64>>()
+            measurements().flat_map(one).collect::<Vec<f64>>()
         });
         fields.set_item("label", label.map(|label| array(py, label, &[n, 3])).transpose()?)?;
+        let height =
+            measurements().any(|o| o.height_m != 0.0).then(|| measurements().map(|o| o.height_m).collect::<Vec<f64>>());
+        fields.set_item("height_m", height.map(|height| array(py, height, &[n])).transpose()?)?;
         data(py, "Features", &fields)
     }
 
@@ -228,7 +242,12 @@ impl Recording {
         Ok((array(py, ids, &[n])?, array(py, places, &[n, 2])?))
     }
 
-    fn to_bag(&self, py: Python<'_>, path: PathBuf, replace: bool) -> PyResult<u64> {
+    fn to_bag(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = arguments::path)] path: PathBuf,
+        replace: bool,
+    ) -> PyResult<u64> {
         let recording = self.0.clone();
         let existing = if replace { Existing::Replace } else { Existing::Refuse };
         let written = interruptible(py, move |_| to_bag(&recording, &path, existing, &mut |_, _| ()))?;
@@ -236,7 +255,16 @@ impl Recording {
     }
 
     /// A copy that is harder: every n-th cloud only, false measurements, no identities.
-    fn harder(&self, every: usize, clutter: usize, clutter_seed: u64, ignore_ids: bool) -> Self {
+    fn harder(
+        &self,
+        #[pyo3(from_py_with = arguments::every)] every: usize,
+        #[pyo3(from_py_with = arguments::clutter)] clutter: usize,
+        #[pyo3(from_py_with = arguments::clutter_seed)] clutter_seed: u64,
+        ignore_ids: bool,
+    ) -> PyResult<Self> {
+        if every == 0 {
+            return Err(wrong_call("every is 0; expected a whole number from 1 on"));
+        }
         let mut recording = (*self.0).clone();
         if every > 1 {
             harder::keep_every(&mut recording, every);
@@ -252,7 +280,7 @@ impl Recording {
                 }
             }
         }
-        Self(Arc::new(recording))
+        Ok(Self(Arc::new(recording)))
     }
 }
 

@@ -1,5 +1,6 @@
 //! The filter itself: message by message, or many at a time.
 
+use crate::arguments;
 use crate::arrays::{Floats, array, data, matrix2_rows, matrix3, matrix3_rows, noise, numbers, value};
 use crate::errors::{failed, wrong_call};
 use crate::messages::{InputArrays, Kind, Messages, identity, kind_named};
@@ -9,6 +10,7 @@ use lienav_base::stamp::Stamp;
 use lienav_io::files::remedy;
 use lienav_io::map_file::MapFile;
 use lienav_io::recording::{Feeder, Input};
+use lienav_lie::wrap_angle;
 use lienav_slam::{
     DropReason, Imu, Landmark, Measurement, MeasurementKind, Odometry, PoseEstimate, SavedState, Se2, Slam as Filter,
     Step as Stepped, Tilt,
@@ -58,7 +60,7 @@ impl Step {
     /// Heading, rad.
     #[getter]
     fn theta(&self) -> f64 {
-        self.0.estimate.pose.theta
+        wrap_angle(self.0.estimate.pose.theta)
     }
 
     /// (3,): x m, y m, θ rad.
@@ -117,13 +119,14 @@ impl Step {
             stamp.nanos(),
             pose.p.x,
             pose.p.y,
-            pose.theta
+            wrap_angle(pose.theta)
         )
     }
 }
 
+/// x m, y m, θ rad in (−π, π].
 pub fn pose_row(pose: &Se2) -> [f64; 3] {
-    [pose.p.x, pose.p.y, pose.theta]
+    [pose.p.x, pose.p.y, wrap_angle(pose.theta)]
 }
 
 fn refusal(outcome: Result<(), DropReason>) -> Option<&'static str> {
@@ -134,7 +137,10 @@ fn refusal(outcome: Result<(), DropReason>) -> Option<&'static str> {
 impl Slam {
     #[new]
     #[pyo3(signature = (settings=None, *, map=None))]
-    fn new(settings: Option<&Bound<'_, PyAny>>, map: Option<PathBuf>) -> PyResult<Self> {
+    fn new(
+        settings: Option<&Bound<'_, PyAny>>,
+        #[pyo3(from_py_with = arguments::map)] map: Option<PathBuf>,
+    ) -> PyResult<Self> {
         let mut study = study(None, settings)?;
         if map.is_some() {
             set_mode(&mut study);
@@ -149,9 +155,9 @@ impl Slam {
     }
 
     /// Goes on where `save` was called; what this filter has estimated is forgotten.
-    fn restore(&mut self, state: &[u8]) -> PyResult<()> {
+    fn restore(&mut self, #[pyo3(from_py_with = arguments::state)] state: Bound<'_, PyBytes>) -> PyResult<()> {
         let damaged = |error| failed(format!("the state is damaged: {error}; use an older copy"));
-        let saved: SavedState = serde_json::from_slice(state).map_err(damaged)?;
+        let saved: SavedState = serde_json::from_slice(state.as_bytes()).map_err(damaged)?;
         self.slam.restore(saved).map_err(failed)?;
         self.waiting.clear();
         Ok(())
@@ -162,11 +168,11 @@ impl Slam {
     #[pyo3(signature = (stamp_ns, vx, vy=0.0, yaw_rate=0.0, covariance=None))]
     fn odometry(
         &mut self,
-        stamp_ns: i64,
-        vx: f64,
-        vy: f64,
-        yaw_rate: f64,
-        covariance: Option<Floats<'_>>,
+        #[pyo3(from_py_with = arguments::stamp_ns)] stamp_ns: i64,
+        #[pyo3(from_py_with = arguments::vx)] vx: f64,
+        #[pyo3(from_py_with = arguments::vy)] vy: f64,
+        #[pyo3(from_py_with = arguments::yaw_rate)] yaw_rate: f64,
+        #[pyo3(from_py_with = arguments::stated)] covariance: Option<Floats<'_>>,
     ) -> PyResult<Option<&'static str>> {
         let three = Some(3);
         let covariance = covariance.map(|c| numbers("covariance", &c, &[three, three])).transpose()?;
@@ -181,7 +187,12 @@ impl Slam {
 
     /// Takes in a rate of the heading, rad/s, and (roll, pitch) rad where they are known.
     #[pyo3(signature = (stamp_ns, yaw_rate, tilt=None))]
-    fn imu(&mut self, stamp_ns: i64, yaw_rate: f64, tilt: Option<(f64, f64)>) -> Option<&'static str> {
+    fn imu(
+        &mut self,
+        #[pyo3(from_py_with = arguments::stamp_ns)] stamp_ns: i64,
+        #[pyo3(from_py_with = arguments::yaw_rate)] yaw_rate: f64,
+        #[pyo3(from_py_with = arguments::tilt)] tilt: Option<(f64, f64)>,
+    ) -> Option<&'static str> {
         let tilt = tilt.map(|(roll, pitch)| Tilt { roll, pitch });
         refusal(self.slam.imu(&Imu { stamp: Stamp::from_nanos(stamp_ns), yaw_rate, tilt }))
     }
@@ -192,11 +203,11 @@ impl Slam {
     #[pyo3(signature = (stamp_ns, values, ids=None, *, kind="range_bearing", covariance=None))]
     fn features(
         &mut self,
-        stamp_ns: i64,
+        #[pyo3(from_py_with = arguments::stamp_ns)] stamp_ns: i64,
         values: &Bound<'_, PyAny>,
         ids: Option<&Bound<'_, PyAny>>,
         kind: &str,
-        covariance: Option<Floats<'_>>,
+        #[pyo3(from_py_with = arguments::stated)] covariance: Option<Floats<'_>>,
     ) -> PyResult<Option<&'static str>> {
         let (kind, dim) = if kind == "range_bearing" { (MeasurementKind::RangeBearing, 2) } else { kind_named(kind)? };
         self.read(values, ids, covariance, dim)?;
@@ -310,10 +321,10 @@ impl Slam {
     #[pyo3(signature = (x, y, theta, covariance=None))]
     fn set_pose(
         &mut self,
-        x: f64,
-        y: f64,
-        theta: f64,
-        covariance: Option<Floats<'_>>,
+        #[pyo3(from_py_with = arguments::x)] x: f64,
+        #[pyo3(from_py_with = arguments::y)] y: f64,
+        #[pyo3(from_py_with = arguments::theta)] theta: f64,
+        #[pyo3(from_py_with = arguments::stated)] covariance: Option<Floats<'_>>,
     ) -> PyResult<Option<&'static str>> {
         let covariance = covariance.map(|c| numbers("covariance", &c, &[Some(3), Some(3)])).transpose()?;
         let covariance = covariance.map_or_else(Matrix3::zeros, |rows| Matrix3::from_row_slice(&rows));
@@ -332,7 +343,7 @@ impl Slam {
     }
 
     /// Writes the map as a file, with the state of the filter beside it: slam_node can go on from there.
-    fn save_map(&self, path: PathBuf) -> PyResult<()> {
+    fn save_map(&self, #[pyo3(from_py_with = arguments::path)] path: PathBuf) -> PyResult<()> {
         let written = MapFile::from(self.slam.save()).write(&path);
         written.map(drop).map_err(|error| failed(format!("{}: {error}{}", path.display(), remedy(&error))))
     }
@@ -359,7 +370,7 @@ impl Slam {
         match values.extract::<PyReadonlyArray2<'_, f64>>() {
             Ok(array) if array.shape()[1] == dim && array.is_c_contiguous() => add(array.as_slice()?),
             _ => {
-                let array: Floats<'_> = values.extract()?;
+                let array = arguments::values(values)?;
                 add(&numbers("values", &array, &[None, Some(dim)])?);
             }
         }
@@ -377,7 +388,7 @@ impl Slam {
             };
             match ids.extract::<PyReadonlyArray1<'_, i64>>() {
                 Ok(array) if array.as_slice().is_ok() => set(array.as_slice()?)?,
-                _ => set(&ids.extract::<Vec<i64>>()?)?,
+                _ => set(&arguments::ids(ids)?.unwrap_or_default())?,
             }
         }
         if let Some(covariance) = covariance {

@@ -34,6 +34,13 @@ def test_a_folder_has_the_bytes_of_the_command_line(bag, command, tmp_path):
             assert (tmp_path / "ours" / name).read_bytes() == (tmp_path / "theirs" / name).read_bytes(), name
 
 
+@pytest.mark.parametrize("filters", [["ekf"], ["ekf", "default"]])
+def test_one_filter_and_many_have_the_same_files(recording, tmp_path, filters):
+    lienav.evaluate(recording, filters).write(tmp_path)
+    report = json.loads((tmp_path / "ekf" / "report.json").read_text())
+    assert report["filter"] == "ekf" and (tmp_path / "ekf" / "errors.csv").exists()
+
+
 def test_errors_are_estimates_less_the_truth(recording):
     evaluation = lienav.evaluate(recording, ["default", "ekf"])
     report = evaluation["ekf"]
@@ -55,6 +62,17 @@ def test_errors_are_estimates_less_the_truth(recording):
         lienav.evaluate(recording, max_truth_gap_s=-1.0)
 
 
+def test_headings_are_wrapped():
+    recording = lienav.simulate("range-bearing", seed=1, settings={"trajectory.laps": 1.2})
+    slam = lienav.Slam()
+    steps, errors = slam.run(recording), lienav.evaluate(recording)[0].errors
+    for yaw in (recording.truth[1], steps.pose, errors.pose, errors.truth):
+        assert yaw[:, 2].min() < -2.0 and np.abs(yaw[:, 2]).max() <= np.pi
+    assert abs(slam.predicted().pose[2]) <= np.pi
+    turned = np.array([-np.pi, np.pi, 3.0, 10.0, -10.0])
+    assert np.allclose(lienav._data.wrapped(turned), [np.pi, np.pi, 3.0, 10.0 - 4 * np.pi, 4 * np.pi - 10.0])
+
+
 def test_figures_show_every_step_and_every_landmark(recording):
     evaluation = lienav.evaluate(recording, ["default", "ekf"])
     report = evaluation[0]
@@ -66,6 +84,44 @@ def test_figures_show_every_step_and_every_landmark(recording):
     assert np.array_equal(axes["yaw error [rad]"].lines[0].get_ydata(), report.errors.error[:, 2])
     assert [line.get_label() for line in evaluation.plot().axes[1].lines] == ["default", "ekf"]
     figure.canvas.draw()
+
+
+def test_one_panel_is_drawn_on_axes_of_the_user(recording):
+    import matplotlib.pyplot as plt
+
+    evaluation = lienav.evaluate(recording, ["default", "ekf"])
+    outcome = lienav.monte_carlo("range-bearing", runs=2, settings={"trajectory.laps": 0.1})
+    figure, (first, second, third) = plt.subplots(1, 3)
+    assert evaluation[0].plot(ax=first, what="yaw") is figure
+    assert np.array_equal(first.lines[0].get_ydata(), evaluation[0].errors.error[:, 2])
+    assert evaluation.plot(ax=second, what="error") is figure and len(second.lines) == 2
+    assert outcome.plot(ax=third, what="nees") is figure and third.get_ylabel().startswith("mean NEES")
+    assert len(evaluation[0].plot(what="map").axes) == 1 and len(figure.axes) == 3
+    with pytest.raises(lienav.WrongCall, match="what is 'speed'; allowed: map"):
+        evaluation.plot(ax=second, what="speed")
+    with pytest.raises(lienav.WrongType, match="ax is of type int"):
+        evaluation[0].plot(ax=5)
+
+
+def test_tables_for_papers_have_the_numbers_of_the_reports(recording):
+    evaluation = lienav.evaluate(recording, ["default", "ekf"])
+    latex = evaluation.to_latex(["position_rmse_m", "nees_mean", "step_us.p99"], digits=4)
+    assert r"& position RMSE [m] & NEES mean & step p99 [$\mu$s] \\" in latex
+    assert rf"ekf & {evaluation['ekf']['position_rmse_m']:.4g} &" in latex and latex.count(r"\\") == 3
+    head, *rows = evaluation.to_csv().splitlines()
+    assert head == "name,position_rmse_m,yaw_rmse_rad,nees_mean" and len(rows) == 2
+    assert float(rows[1].split(",")[1]) == evaluation["ekf"]["position_rmse_m"]
+    own = lienav.table({"my_ekf, 50 %": {"nees_mean": None, "t_s": 1.5e-9}}, ["nees_mean", "t_s"])
+    assert r"my\_ekf, 50 \% & -- & $1.5 \cdot 10^{-9}$ \\" in own
+    for call, what in [
+        (lambda: evaluation.to_latex(["rmse"]), "keys has 'rmse', and there is no 'rmse'; there are: accepted"),
+        (lambda: evaluation.to_latex(["step_us"]), "'step_us', which is no single number"),
+        (lambda: lienav.table(evaluation), "rows is of type Evaluation"),
+        (lambda: lienav.table({}, form="html"), "form is 'html'; allowed: latex | csv"),
+    ]:
+        with pytest.raises(lienav.WrongCall) as raised:
+            call()
+        assert what in str(raised.value)
 
 
 def test_frames_have_a_row_for_each_step(recording):

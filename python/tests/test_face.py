@@ -35,7 +35,7 @@ def test_everything_public_is_documented():
     assert bare == []
 
 
-@pytest.mark.parametrize("name", ["lienav._data", "lienav._slam", "lienav._attitude", "lienav._judge", "lienav.lie"])
+@pytest.mark.parametrize("name", ["lienav._data", "lienav._slam", "lienav._attitude", "lienav._judge", "lienav._table", "lienav.lie"])
 def test_examples_in_the_documentation_run(name):
     result = doctest.testmod(importlib.import_module(name))
     assert result.failed == 0 and result.attempted > 0
@@ -75,6 +75,79 @@ def test_the_types_are_consistent(tmp_path):
     call = [sys.executable, "-m", "mypy", "--strict", "--python-version", "3.10", "--cache-dir", str(tmp_path)]
     done = subprocess.run([*call, "-p", "lienav"], capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+DATA = [name for name, value in public() if hasattr(value, "__dataclass_fields__")]
+
+
+@pytest.mark.parametrize("name", DATA)
+def test_help_of_data_says_shapes_and_units(name):
+    value = getattr(lienav, name)
+    text = inspect.getdoc(value)
+    for field in value.__dataclass_fields__:
+        line = re.search(rf"^- `{field}`: (.*?)(?=^- |\Z)", text, flags=re.DOTALL | re.MULTILINE)
+        assert line, f"{name}.{field}"
+        assert re.search(r"\bm\b|m²|rad|\bns\b|quaternion|int64|NEES|squared|\d %|whether|values", line[1]), line[0]
+
+
+SCRIPT = '''
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+import lienav
+
+odometry = lienav.Odometry(np.arange(3) * 10**8, np.zeros((3, 3)))
+imu = lienav.Imu(np.arange(3) * 10**8, np.zeros(3))
+features = lienav.Features(np.arange(3) * 10**8, np.arange(4), np.ones(3, np.int64), np.ones((3, 2)))
+recording: lienav.Recording = lienav.Recording.from_arrays(odometry=odometry, features=features, imu=imu)
+slam = lienav.Slam({"gate.probability": 0.99})
+steps: lienav.Steps = slam.run(recording)
+step: lienav.Step | None = slam.poll()
+pose: lienav.Pose | None = slam.predicted()
+landmarks: lienav.Landmarks = slam.landmarks()
+evaluation: lienav.Evaluation = lienav.evaluate(recording, ["default", "ekf"])
+report: lienav.Report = evaluation["ekf"]
+first: lienav.Report = evaluation[0]
+some: list[lienav.Report] = evaluation[:1]
+errors: lienav.Errors = report.errors
+value: float = report["position_rmse_m"]
+filter = lienav.KalmanFilter()
+correction: lienav.Correction = filter.correct([[1.0, 0.0]], [1])
+decisions: list[str] = correction.decisions
+attitude = lienav.Attitude()
+attitudes: lienav.Attitudes = attitude.run(np.arange(3), np.zeros((3, 3)), np.ones((3, 3)))
+estimate: lienav.AttitudeEstimate | None = attitude.estimate()
+outcome: lienav.MonteCarlo = lienav.monte_carlo("esde", runs=1)
+means: lienav.RunMeans = outcome.steps("default")
+judgement: lienav.Judgement = lienav.judge(np.zeros((2, 4)), np.zeros((2, 4)))
+numbers: Mapping[str, Any] = judgement
+swing: lienav.AttitudeReport = lienav.evaluate_attitude("broad:01.hdf5")
+stamp: int | np.ndarray[Any, np.dtype[np.int64]] = lienav.to_ns([0.5])
+ends = lienav.lie.SE2.exp(np.zeros((4, 3)))
+try:
+    lienav.open("nowhere")
+except (lienav.WrongType, lienav.WrongCall, lienav.Failed) as error:
+    refusal: lienav.Error = error
+'''
+
+
+def test_a_script_with_every_class_is_typed_strictly(tmp_path):
+    pytest.importorskip("mypy")
+    classes = {name for name, value in public() if inspect.isclass(value)}
+    assert {name for name in classes if f"lienav.{name}" not in SCRIPT} == set()
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT)
+    call = [sys.executable, "-m", "mypy", "--strict", "--python-version", "3.10", "--cache-dir", str(tmp_path)]
+    done = subprocess.run([*call, str(script)], capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    wrong = tmp_path / "wrong.py"
+    wrong.write_text(SCRIPT + "\nnot_a_report: int = evaluation[0]\n")
+    done = subprocess.run([*call, str(wrong)], capture_output=True, text=True, cwd=tmp_path)
+    assert "Incompatible types in assignment" in done.stdout, done.stdout
 
 
 def blocks():

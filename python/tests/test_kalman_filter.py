@@ -69,6 +69,23 @@ def test_a_model_in_python_is_that_of_the_crate():
     assert np.allclose(ours.covariance, theirs.covariance, rtol=1e-6, atol=1e-12)
 
 
+def test_gate_decisions_are_arrays():
+    filter = lienav.KalmanFilter()
+    done = filter.correct([[5.0, 0.0], [5.0, 1.0]], [7, 8])
+    assert done.landmarks.tolist() == [7, 8] and done.decisions == ["initialized", "initialized"]
+    done = filter.correct([[5.0, 0.0], [9.0, 1.0]], [7, 8])
+    assert dict(zip(done.landmarks.tolist(), done.decisions)) == {7: "used", 8: "gated"}
+    assert done.innovation_covariance.shape == (2, 2) and done.accepted == 1
+
+
+def test_headings_are_wrapped():
+    filter = lienav.KalmanFilter()
+    for _ in range(100):
+        filter.predict((0.1, 0.0, 0.1), Q, duration=0.1)
+    turned = 10.0 - 4.0 * np.pi
+    assert np.isclose(filter.pose[2], turned) and filter.mean[2] == filter.pose[2]
+
+
 def test_mistakes_are_named():
     filter = lienav.KalmanFilter()
     with pytest.raises(lienav.WrongCall, match="not_finite"):

@@ -5,6 +5,9 @@ import pytest
 
 import lienav
 
+STAMPS = np.arange(11) * 100_000_000
+VALUES = np.column_stack([5.0 - 0.1 * np.arange(11), np.zeros(11)])
+
 
 def same(a, b):
     for name in ("odometry", "imu", "features"):
@@ -72,13 +75,42 @@ def test_without_an_order_messages_arrive_by_their_stamps_features_last():
     assert len(features.to_frame()) == 4 and len(odometry.to_frame()) == 3
 
 
-def test_no_readings_at_all_is_an_empty_set_of_clouds():
+def test_no_measurements_at_all_are_an_empty_set_of_scans():
     features = lienav.Features.of_readings([], np.zeros((0, 2)))
     assert features.first.tolist() == [0]
     recording = lienav.Recording.from_arrays(
         odometry=lienav.Odometry(np.array([0]), np.zeros((1, 3))), features=features
     )
     assert len(recording) == 1 and len(recording.features.stamp_ns) == 0
+
+
+@pytest.mark.parametrize(
+    ("given", "what"),
+    [
+        ({"values": VALUES.T}, "values has the shape (2, 11); expected: (11, 2)"),
+        ({"values": VALUES.ravel()}, "values has the shape (22,); expected: (11, 2)"),
+        ({"values": VALUES[:, 0]}, "values has the shape (11,)"),
+        ({"values": VALUES.T, "kind": "range"}, "expected: (11, 1) or (11, 2)"),
+        ({"ids": np.full(10, 7)}, "ids has the shape (10,); expected: (11,)"),
+        ({"ids": np.full(11, 7.5)}, "ids is an array of float64"),
+        ({"stamp_ns": STAMPS * 1e-9}, "stamp_ns is an array of float64; expected whole numbers: lienav.to_ns(seconds)"),
+        ({"stamp_ns": np.full(11, np.nan)}, "stamp_ns is an array of float64"),
+        ({"kind": "polar"}, "kind is 'polar'; allowed: range_bearing"),
+        ({"covariance": np.eye(2)}, "covariance has the shape (2, 2); expected: (11, 2, 2)"),
+        ({"values": "abc"}, "values is no array of numbers"),
+    ],
+)
+def test_arrays_of_measurements_are_not_scrambled(given, what):
+    arguments = {"stamp_ns": STAMPS, "values": VALUES, "ids": np.full(11, 7), **given}
+    with pytest.raises(lienav.WrongCall) as raised:
+        lienav.Features.of_readings(**arguments)
+    assert what in str(raised.value)
+
+
+def test_measurements_of_one_number_may_be_a_column_or_a_row():
+    for values in (VALUES[:, 0], VALUES[:, :1], VALUES):
+        features = lienav.Features.of_readings(STAMPS, values, np.full(11, 7), kind="range")
+        assert np.array_equal(features.values[:, 0], VALUES[:, 0])
 
 
 def test_arrays_that_do_not_fit_are_refused_with_their_names(recording):

@@ -110,7 +110,9 @@ def test_every_kind_of_reading_singly_and_in_arrays(kind, numbers):
     assert np.array_equal(whole.pose[: len(poses)], poses)
     with pytest.raises(ValueError, match="values has the shape"):
         slam.features(0, np.zeros((1, numbers + 1)), kind=kind)
-    short = lienav.Features.of_readings(stamps, values[:, :1], kind="world_pose")
+    with pytest.raises(ValueError, match=r"values has the shape \(300, 1\); expected: \(300, 3\)"):
+        lienav.Features.of_readings(stamps, values[:, :1], kind="world_pose")
+    short = lienav.Features(stamps, np.arange(301), ids, values[:, :1], ("world_pose",))
     with pytest.raises(ValueError, match="1 columns; expected: 3"):
         lienav.Slam(settings).run(odometry=odometry, features=short)
 

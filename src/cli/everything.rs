@@ -48,7 +48,8 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
 fn filters(args: &Args, out: &Path) -> Result<Vec<Section>, Failure> {
     let runs = usize::try_from(args.runs.unwrap_or(if args.quick { 2 } else { 50 })).map_err(Failure::failed)?;
     let seed = args.seed.unwrap_or(1);
-    let tables: Vec<&str> = PRINTED.chunk_by(|a, b| a.table == b.table).map(|cells| cells[0].table).collect();
+    let tables: Vec<&str> =
+        PRINTED.chunk_by(|a, b| a.table == b.table).filter_map(|cells| Some(cells.first()?.table)).collect();
     let mut sections = Vec::new();
     let mut ran = 0;
     for table in &tables {

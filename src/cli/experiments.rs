@@ -65,7 +65,8 @@ pub(super) struct Args {
     pub(super) seed: Option<u64>,
     /// Of thesis-5: only these tables, separated by commas
     #[arg(long, value_name = "5.1,…", value_delimiter = ',',
-          value_parser = PossibleValuesParser::new(PRINTED.chunk_by(|a, b| a.table == b.table).map(|cells| cells[0].table)))]
+          value_parser = PossibleValuesParser::new(
+              PRINTED.chunk_by(|a, b| a.table == b.table).filter_map(|cells| Some(cells.first()?.table))))]
     pub(super) tables: Vec<String>,
     /// Of thesis-5: also the maximum-likelihood estimate of each whole run, to compare with
     #[arg(long)]

@@ -172,7 +172,7 @@ fn without_truth(args: &Args, options: &Options, innovations: Option<&Innovation
     }
     let mut agreements = Vec::new();
     for (k, a) in estimates.iter().enumerate() {
-        for b in &estimates[k + 1..] {
+        for b in estimates.iter().skip(k + 1) {
             agreements.push(Agreement::new(a, b, options).ok_or_else(|| {
                 let bridged = options.max_gap_s;
                 Failure::Failed(format!(

@@ -93,9 +93,10 @@ impl Percentiles {
     /// Of `values`, which are sorted on the way.
     pub fn of(values: &mut [f64]) -> Self {
         values.sort_unstable_by(f64::total_cmp);
-        let at = |q: f64| match values.len() {
-            0 => 0.0,
-            n => values[((n as f64 * q).ceil() as usize).clamp(1, n) - 1],
+        let n = values.len();
+        let at = |q: f64| {
+            let place = ((n as f64 * q).ceil() as usize).min(n).saturating_sub(1);
+            values.get(place).copied().unwrap_or(0.0)
         };
         Self { p50: at(0.5), p99: at(0.99), max: at(1.0) }
     }

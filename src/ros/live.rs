@@ -170,7 +170,8 @@ impl Ears {
             };
             let name = name.as_deref().unwrap_or(role.usual_name());
             let latched = role == Role::TrueLandmarks;
-            self.open(node, writer, name, role.types()[0], latched, Use::Recorded(role))?;
+            let Some(type_name) = role.types().first() else { continue };
+            self.open(node, writer, name, type_name, latched, Use::Recorded(role))?;
         }
         Ok(())
     }
@@ -218,12 +219,12 @@ impl Ears {
         }
         let now = system_time();
         for (index, bytes) in &heard {
-            let (_, topic, what) = &self.inboxes[*index];
+            let Some((_, topic, what)) = self.inboxes.get(*index) else { continue };
             writer.write_serialized(*topic, now, now, bytes)?;
             match *what {
-                Use::Recorded(role) => self.truth.take(role, role.types()[0], bytes),
-                Use::Pose(subject) => subjects[subject].hear_pose(bytes),
-                Use::Map(subject) => subjects[subject].hear_map(bytes),
+                Use::Recorded(role) => role.types().iter().take(1).for_each(|kind| self.truth.take(role, kind, bytes)),
+                Use::Pose(subject) => subjects.get_mut(subject).into_iter().for_each(|one| one.hear_pose(bytes)),
+                Use::Map(subject) => subjects.get_mut(subject).into_iter().for_each(|one| one.hear_map(bytes)),
             }
         }
         Ok(!heard.is_empty())

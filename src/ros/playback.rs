@@ -144,6 +144,7 @@ impl Request {
 struct RawTerminal(Termios);
 
 impl RawTerminal {
+    #[allow(clippy::indexing_slicing, reason = "special codes are found by their names, which all exist")]
     fn of_stdin() -> Option<Self> {
         let stdin = std::io::stdin();
         if !stdin.is_terminal() {
@@ -177,7 +178,7 @@ pub fn listen_to_keys(control: &Control, stop: &Stop) {
             match rustix::io::read(&stdin, &mut bytes) {
                 // The terminal is gone.
                 Ok(0) | Err(_) => return,
-                Ok(count) => control.keys(&bytes[..count]),
+                Ok(count) => control.keys(bytes.get(..count).unwrap_or_default()),
             }
         }
     }

@@ -217,7 +217,7 @@ fn play_all(
         bag.seek(if options.start_offset_s > 0.0 { begin } else { Stamp::MIN });
         let mut player = Player::from_now(begin, options.rate * control.speed(), clock);
         while let Some(record) = bag.next().filter(|record| record.log_time <= end) {
-            let Some(channel) = &channels.channels[record.topic] else { continue };
+            let Some(Some(channel)) = channels.channels.get(record.topic) else { continue };
             match player.wait_with(control, options.rate, record.log_time, stop)? {
                 Waited::Stopped => return Ok(false),
                 Waited::Jump(to) => {

@@ -52,6 +52,13 @@ pub struct Load<const TOPICS: usize> {
     pub heard: [Option<Instant>; TOPICS],
 }
 
+impl<const TOPICS: usize> Load<TOPICS> {
+    /// When something last came on `topic`.
+    pub fn heard_on(&self, topic: usize) -> Option<Instant> {
+        self.heard.get(topic).copied().flatten()
+    }
+}
+
 impl<R, M: OnTopic, const TOPICS: usize> Queue<R, M, TOPICS> {
     /// A queue of at most `capacity` messages.
     pub fn new(capacity: usize) -> Self {
@@ -70,7 +77,9 @@ impl<R, M: OnTopic, const TOPICS: usize> Queue<R, M, TOPICS> {
     /// The same, with messages of `topic` that weigh no more than `most` together: large ones that are soon worth
     /// nothing. There is always room for one.
     pub fn holding(mut self, topic: usize, most: usize) -> Self {
-        self.most[topic] = most;
+        if let Some(own) = self.most.get_mut(topic) {
+            *own = most;
+        }
         self
     }
 
@@ -87,16 +96,15 @@ impl<R, M: OnTopic, const TOPICS: usize> Queue<R, M, TOPICS> {
     /// Adds a message. Where there is no room, the oldest message goes and is counted: what is newest is worth most.
     pub fn push_message(&self, message: M) {
         let (mut state, topic, now) = (self.lock(), message.topic(), Instant::now());
-        let room = self.most[topic].saturating_sub(message.weight());
-        while state.waiting[topic] > 0 && state.weight[topic] > room {
+        let most = self.most.get(topic).copied().unwrap_or(usize::MAX);
+        let room = most.saturating_sub(message.weight());
+        while state.exceeds(topic, room) {
             state.remove_oldest_of(topic);
         }
         if state.messages.len() >= self.capacity && state.pop().is_some() {
             state.load.dropped += 1;
         }
-        state.load.heard[topic] = Some(now);
-        state.waiting[topic] += 1;
-        state.weight[topic] += message.weight();
+        state.arrived(now, &message);
         state.messages.push_back((now, message));
         drop(state);
         self.changed.notify_one();
@@ -122,7 +130,7 @@ impl<R, M: OnTopic, const TOPICS: usize> Queue<R, M, TOPICS> {
 
     /// How many messages of `topic` wait.
     pub fn waiting(&self, topic: usize) -> usize {
-        self.lock().waiting[topic]
+        self.lock().waiting.get(topic).copied().unwrap_or(0)
     }
 
     /// How it stands with the queue.
@@ -146,9 +154,29 @@ impl<R, M: OnTopic, const TOPICS: usize> State<R, M, TOPICS> {
         }
     }
 
+    /// Whether messages of `topic` wait that weigh more than `room`.
+    fn exceeds(&self, topic: usize, room: usize) -> bool {
+        let of_topic = self.waiting.get(topic).zip(self.weight.get(topic));
+        of_topic.is_some_and(|(waiting, weight)| *waiting > 0 && *weight > room)
+    }
+
+    fn arrived(&mut self, now: Instant, message: &M) {
+        let topic = message.topic();
+        if let (Some(heard), Some(waiting), Some(weight)) =
+            (self.load.heard.get_mut(topic), self.waiting.get_mut(topic), self.weight.get_mut(topic))
+        {
+            *heard = Some(now);
+            *waiting += 1;
+            *weight += message.weight();
+        }
+    }
+
     fn left(&mut self, message: &M) {
-        self.waiting[message.topic()] -= 1;
-        self.weight[message.topic()] -= message.weight();
+        let topic = message.topic();
+        if let (Some(waiting), Some(weight)) = (self.waiting.get_mut(topic), self.weight.get_mut(topic)) {
+            *waiting -= 1;
+            *weight -= message.weight();
+        }
     }
 }
 

@@ -113,11 +113,16 @@ pub trait OnTopic {
 pub fn merged<M: OnTopic, const TOPICS: usize>(batch: Vec<M>) -> Vec<M> {
     let mut topics: [VecDeque<M>; TOPICS] = std::array::from_fn(|_| VecDeque::new());
     let mut merged = Vec::with_capacity(batch.len());
-    batch.into_iter().for_each(|message| topics[message.topic()].push_back(message));
+    for message in batch {
+        match topics.get_mut(message.topic()) {
+            Some(topic) => topic.push_back(message),
+            None => merged.push(message),
+        }
+    }
     loop {
         let heads = topics.iter().enumerate().filter_map(|(i, topic)| topic.front().map(|m| (m.stamp(), i)));
         let Some((_, first)) = heads.min() else { return merged };
-        merged.extend(topics[first].pop_front());
+        merged.extend(topics.get_mut(first).and_then(VecDeque::pop_front));
     }
 }
 

@@ -165,7 +165,7 @@ impl Heard {
                 continue;
             }
             let publishers = node.get_publishers_info_by_topic(&topic, false)?;
-            let [type_name] = &types[..] else {
+            let [type_name] = types.as_slice() else {
                 tracing::warn!("{topic} is not recorded: its publishers have several types, {}", types.join(", "));
                 self.known.insert(topic);
                 continue;

@@ -44,6 +44,7 @@ fn quaternion(yaw: f64) -> Quaternion {
 }
 
 /// A planar pose with its covariance. What the plane leaves out (z, roll, pitch) is known to be 0: variance 0.
+#[allow(clippy::indexing_slicing, reason = "PLANAR has rows of the 6×6 matrix, and i, j are rows of the 3×3 one")]
 pub fn pose_with_covariance(estimate: Se2, covariance: &Matrix3<f64>) -> PoseWithCovariance {
     let mut out = vec![0.0; 36];
     for (i, row) in PLANAR.into_iter().enumerate() {

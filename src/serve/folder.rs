@@ -79,7 +79,8 @@ impl Folder {
         let mut place = self.root.clone();
         for part in path.split('/').filter(|part| !part.is_empty()) {
             let part = decoded(part)?;
-            let is_plain = matches!(Path::new(&part).components().collect::<Vec<_>>()[..], [Component::Normal(only)] if only == part.as_str());
+            let components: Vec<Component<'_>> = Path::new(&part).components().collect();
+            let is_plain = matches!(components.as_slice(), [Component::Normal(only)] if *only == part.as_str());
             if !is_plain || part.starts_with('.') || part.contains(['/', '\\', '\0']) {
                 return None;
             }
@@ -161,9 +162,11 @@ fn row(report: &str, name: &str) -> String {
         one => vec![one],
     };
     let cell = |key: &str, unit: &str| -> String {
-        let said = runs.iter().map(|run| match &run[key] {
-            Value::Number(number) => number.as_f64().map_or_else(|| "–".into(), |value| format!("{value:.4}{unit}")),
-            Value::String(text) => escaped(text),
+        let said = runs.iter().map(|run| match run.get(key) {
+            Some(Value::Number(number)) => {
+                number.as_f64().map_or_else(|| "–".into(), |value| format!("{value:.4}{unit}"))
+            }
+            Some(Value::String(text)) => escaped(text),
             _ => "–".into(),
         });
         said.collect::<Vec<_>>().join("<br>")
@@ -209,9 +212,10 @@ fn decoded(part: &str) -> Option<String> {
     let mut rest = part.as_bytes();
     while let Some((&first, after)) = rest.split_first() {
         if first == b'%' {
-            let code = std::str::from_utf8(after.get(..2)?).ok()?;
+            let (code, behind) = after.split_at_checked(2)?;
+            let code = std::str::from_utf8(code).ok()?;
             bytes.push(u8::from_str_radix(code, 16).ok()?);
-            rest = &after[2..];
+            rest = behind;
         } else {
             bytes.push(first);
             rest = after;

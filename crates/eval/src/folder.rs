@@ -106,8 +106,9 @@ pub fn write_whole(folder: &Path, write: impl FnOnce(&Path) -> Result<(), Folder
 /// `nees.svg`, `landmarks.csv` where landmarks are known in both maps, `measurements.csv` where identities were
 /// withheld, and `fixes.csv` where the source has position fixes, all of them or nothing, as [`write_whole`] does.
 /// `truth.tum` holds the truth at the stamps of the estimates, so that a tool that pairs poses by their stamps finds
-/// the errors of the report. Of several runs, each gets a folder named like its filter, and the folder itself
-/// `report.json`, `report.txt` and `comparison.svg`. In either case, `report.html` is all of it as a page.
+/// the errors of the report. Each run has a folder named like its filter; the folder itself has `report.json`,
+/// `report.txt`, `report.html`, which is all of it as a page, and of several runs `comparison.svg`. The files of an only
+/// run are in the folder itself, too.
 ///
 /// # Errors
 /// Which file could not be written, and why.
@@ -119,15 +120,37 @@ fn write_into(folder: &Path, subjects: &[Subject]) -> Result<(), FolderError> {
     write_reports(folder, subjects)?;
     let page = |out: &mut dyn Write| out.write_all(page::html(subjects, page::Use::File)?.as_bytes());
     write_file(folder, "report.html", page)?;
-    if let [subject] = subjects {
-        return write_run(folder, subject);
+    if subjects.len() > 1 {
+        write_text(folder, "comparison.svg", &plot::comparison(subjects)?)?;
     }
-    write_text(folder, "comparison.svg", &plot::comparison(subjects)?)?;
     for subject in subjects {
         let own = folder.join(&subject.run.filter);
         create(&own)?;
         write_reports(&own, &[*subject])?;
         write_run(&own, subject)?;
+        show_only(folder, &own, subjects.len())?;
+    }
+    Ok(())
+}
+
+/// Gives the files of a folder's only run names in the folder itself, too.
+///
+/// # Errors
+/// [`FolderError::Io`].
+pub fn show_only(folder: &Path, own: &Path, runs: usize) -> Result<(), FolderError> {
+    if runs != 1 {
+        return Ok(());
+    }
+    let io_error = |error| FolderError::Io { path: own.to_owned(), error };
+    for entry in fs::read_dir(own).map_err(io_error)? {
+        let entry = entry.map_err(io_error)?;
+        let name = folder.join(entry.file_name());
+        if name.exists() {
+            continue;
+        }
+        // Not every file system has links.
+        let linked = fs::hard_link(entry.path(), &name).or_else(|_| fs::copy(entry.path(), &name).map(drop));
+        linked.map_err(|error| FolderError::Io { path: name, error })?;
     }
     Ok(())
 }
@@ -204,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn one_run_fills_one_folder_and_two_runs_a_folder_each() {
+    fn each_run_has_a_folder_and_an_only_one_fills_the_folder_itself_too() {
         let (run, truth) = synthetic::run(40, 2);
         let errors = Errors::new(&run, &truth);
         let mut other = run.clone();
@@ -224,7 +247,11 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let (one, two) = (root.path().join("one/deep"), root.path().join("two"));
         write(&one, &[subject]).unwrap();
-        assert_eq!(names(&one), [&files[..5], &["report.html"], &files[5..]].concat());
+        let all = [&files[..5], &["reduced", "report.html"], &files[5..]].concat();
+        assert_eq!(names(&one), all);
+        assert_eq!(names(&one.join("reduced")), files);
+        let bytes = |name: &str| fs::read(one.join(name)).unwrap();
+        assert_eq!(bytes("errors.csv"), bytes("reduced/errors.csv"));
         write(&two, &[subject, Subject { run: &other, ..subject }]).unwrap();
         assert_eq!(names(&two), ["comparison.svg", "ekf", "reduced", "report.html", "report.json", "report.txt"]);
         assert_eq!(names(&two.join("ekf")), files);

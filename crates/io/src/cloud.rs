@@ -280,8 +280,9 @@ pub(crate) fn decode_points(
     let kind = kind_of(cloud, preferred)?;
     let names = names_of(kind);
     let no_values = |name: String| LayoutError::NoValues(name);
-    let a = cloud.required(names.values[0], no_values)?;
-    let b = names.values.get(1).map(|name| cloud.required(name, no_values)).transpose()?;
+    let mut values = names.values.iter();
+    let a = cloud.required(values.next().copied().unwrap_or_default(), no_values)?;
+    let b = values.next().map(|name| cloud.required(name, no_values)).transpose()?;
     let there =
         |name: &str| cloud.field(name).is_some() || cloud.field(&name.replace(BEARING[0], BEARING[1])).is_some();
     let is_stated = names.covariance.iter().any(|name| there(name));
@@ -368,8 +369,8 @@ pub fn encode_features(kind: MeasurementKind, measurements: &[Measurement]) -> E
     for name in names.chain(of_label).chain(if with_height { ["z"].as_slice() } else { &[] }) {
         layout.field(name, FLOAT64);
     }
-    layout.encode(measurements.len(), |i, out| {
-        let Measurement { id, value, covariance, label, height_m } = &measurements[i];
+    layout.encode(measurements, |measurement, out| {
+        let Measurement { id, value, covariance, label, height_m } = measurement;
         out.extend(id.unwrap_or(UNKNOWN_ID).to_le_bytes());
         if with_label {
             out.extend(label.class.to_le_bytes());
@@ -400,8 +401,7 @@ pub fn encode_landmarks(landmarks: &[(u32, Vector2<f64>)]) -> Encoded {
     for name in ["x_m", "y_m"] {
         layout.field(name, FLOAT64);
     }
-    layout.encode(landmarks.len(), |i, out| {
-        let (id, p) = landmarks[i];
+    layout.encode(landmarks, |(id, p), out| {
         out.extend(id.to_le_bytes());
         out.extend([p.x as f32, p.y as f32, 0.0].into_iter().flat_map(f32::to_le_bytes));
         out.extend([p.x, p.y].into_iter().flat_map(f64::to_le_bytes));
@@ -446,12 +446,12 @@ impl Layout {
         self.point_step += if datatype == FLOAT64 { 8 } else { 4 };
     }
 
-    fn encode(self, points: usize, mut write: impl FnMut(usize, &mut Vec<u8>)) -> Encoded {
-        let mut data = Vec::with_capacity(points * self.point_step as usize);
-        for i in 0..points {
-            write(i, &mut data);
+    fn encode<T>(self, points: &[T], mut write: impl FnMut(&T, &mut Vec<u8>)) -> Encoded {
+        let mut data = Vec::with_capacity(points.len() * self.point_step as usize);
+        for point in points {
+            write(point, &mut data);
         }
-        Encoded { fields: self.fields, width: points as u32, point_step: self.point_step, data }
+        Encoded { fields: self.fields, width: points.len() as u32, point_step: self.point_step, data }
     }
 }
 

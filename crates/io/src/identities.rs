@@ -10,7 +10,7 @@ pub type Known = (Value, Option<u32>);
 /// The true identities of measurements that do not state them, by the stamp of their cloud.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Identities {
-    clouds: HashMap<Stamp, Vec<(MeasurementKind, Vec<Known>)>>,
+    scans: HashMap<Stamp, Vec<(MeasurementKind, Vec<Known>)>>,
 }
 
 impl Identities {
@@ -24,16 +24,23 @@ impl Identities {
     /// Keeps what the measurements of a cloud are of, in their order. Of two clouds of one sensor with one stamp the
     /// first counts: a filter uses only one.
     pub fn keep(&mut self, cloud: &Scan, ids: impl IntoIterator<Item = Option<u32>>) {
-        let sensors = self.clouds.entry(cloud.stamp).or_default();
+        let sensors = self.scans.entry(cloud.stamp).or_default();
         if sensors.iter().all(|(kind, _)| *kind != cloud.kind) {
             let values = cloud.measurements.iter().map(|measurement| measurement.value);
             sensors.push((cloud.kind, values.zip(ids).collect()));
         }
     }
 
+    /// The measurements of all scans, each scan with its stamp and its sensor, in any order.
+    pub fn scans(&self) -> impl Iterator<Item = (Stamp, MeasurementKind, &[Known])> {
+        self.scans.iter().flat_map(|(stamp, sensors)| {
+            sensors.iter().map(|(kind, measurements)| (*stamp, *kind, measurements.as_slice()))
+        })
+    }
+
     /// All measurements with this stamp.
     pub fn at(&self, stamp: Stamp) -> impl Iterator<Item = &Known> {
-        self.clouds.get(&stamp).into_iter().flatten().flat_map(|(_, checked_measurements)| checked_measurements)
+        self.scans.get(&stamp).into_iter().flatten().flat_map(|(_, checked_measurements)| checked_measurements)
     }
 }
 

@@ -95,14 +95,15 @@ fn from_bag(path: &Path, topics: &Topics) -> Result<InertialRecording, OpenError
             Ok(()) => {}
             Err(unread) => {
                 *recording.dropped.entry(unread.word()).or_default() += 1;
-                problems.note(&bag.topics()[record.topic].name, record.log_time, &unread);
+                let topic = bag.topics().get(record.topic).map_or("", |topic| topic.name.as_str());
+                problems.note(topic, record.log_time, &unread);
             }
         }
     }
     let topic = bag.topics().iter().zip(&roles).find(|(_, role)| **role == Some(Role::Imu));
     let name = topic.map_or(Role::Imu.usual_name(), |(topic, _)| topic.name.as_str());
     recording.contradictions = check.findings(name).into_iter().map(|finding| finding.sentence).collect();
-    recording.field_topic = magnetic.map(|index| bag.topics()[index].name.clone());
+    recording.field_topic = magnetic.and_then(|index| bag.topics().get(index)).map(|topic| topic.name.clone());
     recording.warnings.extend(warning);
     recording.warnings.extend_from_slice(bag.warnings());
     recording.warnings.extend(problems.into_sentences(path));

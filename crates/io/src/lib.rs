@@ -45,6 +45,7 @@
 //!   records. `examples/02_stereo.rs` evaluates a recording.
 
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic))]
 
 pub mod bag;
 pub mod cloud;

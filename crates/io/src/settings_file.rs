@@ -398,6 +398,7 @@ fn nearest<T: Described>(name: &str, most: usize) -> Option<&'static str> {
 
 /// How many letters have to be put in, left out, exchanged or swapped with their neighbour to get from `a` to `b`
 /// (optimal string alignment).
+#[allow(clippy::indexing_slicing, reason = "i and j count from 1 to the lengths, and each row has one number more")]
 pub(crate) fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let (mut before, mut last): (Vec<usize>, Vec<usize>) = (Vec::new(), (0..=b.len()).collect());

@@ -4,7 +4,7 @@ use crate::estimator::Estimator;
 use lienav_base::stamp::Stamp;
 use lienav_ekf::covariance::Covariance;
 use lienav_lie::Se2;
-use lienav_planar::associated::Subject;
+use lienav_planar::associated::{Role, Subject};
 use lienav_planar::calibration::CalibrationParameter;
 use lienav_planar::check::checked_covariance;
 use lienav_planar::config::{Config, ConfigError, MapMode};
@@ -49,6 +49,9 @@ pub struct Correction {
     /// Of each measurement that was used: its landmark, `None` for a measurement of the pose, and its place in the
     /// innovation.
     pub used: Vec<(Option<u32>, Range<usize>)>,
+    /// Of each measurement that was associated: its landmark, `None` for a measurement of the pose, and what the filter
+    /// did with it.
+    pub associated: Vec<(Option<u32>, Role)>,
 }
 
 /// A Kalman filter without a clock, a queue or a search: [`predict`](Self::predict) moves the state along a motion,
@@ -80,6 +83,13 @@ pub struct KalmanFilter {
     config: Config,
     /// The time that predictions have taken.
     stamp: Stamp,
+}
+
+fn landmark_of(subject: Subject<u32>) -> Option<u32> {
+    match subject {
+        Subject::Landmark(id) => Some(id),
+        Subject::Pose => None,
+    }
 }
 
 impl KalmanFilter {
@@ -168,6 +178,8 @@ impl KalmanFilter {
         let (nis, dof, accepted, added) = (outcome.nis, outcome.dof, outcome.accepted, outcome.added);
         let mut correction =
             Correction { nis, dof, accepted, added, refused: outcome.refused, ..Correction::default() };
+        let associated = self.estimator.measurements().iter();
+        correction.associated = associated.map(|one| (landmark_of(one.subject), one.role)).collect();
         if accepted > 0 {
             self.note_innovation(&mut correction);
         }
@@ -185,10 +197,7 @@ impl KalmanFilter {
         );
         let mut next = 0;
         for matched in matches {
-            let landmark = match self.estimator.state.identity(matched.subject) {
-                Subject::Landmark(id) => Some(id),
-                _ => None,
-            };
+            let landmark = landmark_of(self.estimator.state.identity(matched.subject));
             correction.used.push((landmark, next..next + matched.dim));
             next += matched.dim;
         }

@@ -68,7 +68,9 @@ impl Info {
             |landmark: &MapLandmark| SymmetricEigen::new(landmark.covariance).eigenvalues.max().max(0.0).sqrt();
         let mut sigmas: Vec<f64> = landmarks.iter().map(largest).collect();
         sigmas.sort_by(f64::total_cmp);
-        let sigma_m = sigmas.first().zip(sigmas.last()).map(|(least, most)| [*least, sigmas[sigmas.len() / 2], *most]);
+        let middle = sigmas.get(sigmas.len() / 2);
+        let sigma_m = sigmas.first().zip(middle).zip(sigmas.last());
+        let sigma_m = sigma_m.map(|((least, middle), most)| [*least, *middle, *most]);
         Self {
             version: VERSION,
             frame: file.frame.clone(),

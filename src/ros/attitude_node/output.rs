@@ -126,8 +126,8 @@ fn vector(v: &Vector3<f64>) -> msg::Vector3 {
 /// Writes a covariance by rows, with `known` added where it has nine numbers and says something.
 fn fill(out: &mut Vec<f64>, covariance: &Matrix3<f64>, known: &[f64]) {
     out.clear();
-    out.extend((0..9).map(|i| covariance[(i / 3, i % 3)]));
-    if known.len() == 9 && known[0] >= 0.0 {
+    out.extend(covariance.transpose().iter());
+    if known.len() == 9 && known.first().is_some_and(|first| *first >= 0.0) {
         out.iter_mut().zip(known).for_each(|(x, known)| *x += known);
     }
 }

@@ -114,10 +114,11 @@ pub fn status(name: &str, before: &Report, now: &Report) -> DiagnosticStatus {
     values.say("time_jumps", now.time_jumps);
     values.say("levellings", now.levellings);
     if let Some(estimate) = &now.estimate {
-        let std = |i: usize| estimate.orientation_covariance[(i, i)].max(0.0).sqrt();
+        let variances = estimate.orientation_covariance.diagonal();
+        let [roll, pitch, yaw] = <[f64; 3]>::from(variances).map(|variance| variance.max(0.0).sqrt());
         values.say("at_rest", estimate.at_rest);
-        values.say("tilt_std_rad", format_args!("{:.6}", std(0).hypot(std(1))));
-        values.say("yaw_std_rad", format_args!("{:.6}", std(2)));
+        values.say("tilt_std_rad", format_args!("{:.6}", roll.hypot(pitch)));
+        values.say("yaw_std_rad", format_args!("{yaw:.6}"));
         values.say("reach_std_m", format_args!("{:.4}", estimate.reach_std));
         for (axis, bias) in ["x", "y", "z"].into_iter().zip(estimate.gyro_bias.iter()) {
             values.say(&format!("gyro_bias.{axis}"), format_args!("{bias:.6}"));

@@ -44,7 +44,9 @@ pub fn landmarks(stamp: Stamp, landmarks: &[(u32, Vector2<f64>)], map: &str) -> 
 /// An inertial reading of a sensor that has no orientation of its own.
 pub fn imu(stamp: Stamp, checked: &ImuMeasurement, base: &str) -> sensor_msgs::msg::Imu {
     let mut message = sensor_msgs::msg::Imu { header: tf::header(stamp, base), ..Default::default() };
-    message.orientation_covariance[0] = -1.0;
+    if let Some(first) = message.orientation_covariance.first_mut() {
+        *first = -1.0;
+    }
     message.angular_velocity.z = checked.yaw_rate;
     message.linear_acceleration = Vector3 { x: checked.acceleration.x, y: checked.acceleration.y, z: GRAVITY };
     message

@@ -80,19 +80,20 @@ impl Display {
             return Ok(());
         }
         self.due = now + Duration::from_secs_f64(1.0 / settings.display_rate_hz);
-        let listeners = [listeners(&self.path), listeners(&self.landmarks), listeners(&self.markers)];
-        let newcomer = listeners.iter().sum::<usize>() > self.listeners;
-        self.listeners = listeners.iter().sum();
+        let of_path = listeners(&self.path);
+        let of_map = listeners(&self.landmarks) + listeners(&self.markers);
+        let newcomer = of_path + of_map > self.listeners;
+        self.listeners = of_path + of_map;
         let Some(stamp) = self.newest else { return Ok(()) };
         if !(self.changed || newcomer) || self.listeners == 0 {
             return Ok(());
         }
         self.changed = false;
         let header = tf::header(stamp, &self.map);
-        if listeners[0] > 0 {
+        if of_path > 0 {
             self.path.publish(&path(&header, &self.poses))?;
         }
-        if listeners[1] + listeners[2] > 0 {
+        if of_map > 0 {
             let landmarks: Vec<Landmark> = match parts {
                 Some(parts) => parts.known(slam),
                 None => slam.landmarks().collect(),

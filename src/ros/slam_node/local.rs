@@ -43,18 +43,20 @@ struct At {
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 #[error(
     "odometry/local not published: the sum of the covariances of odom is not positive semidefinite, with variances \
-     {:.1e} m², {:.1e} m², {:.1e} rad²; look at the covariance of its twist and at motion.…_std",
-    .variances[0], .variances[1], .variances[2]
+     {x:.1e} m², {y:.1e} m², {yaw:.1e} rad²; look at the covariance of its twist and at motion.…_std"
 )]
 pub struct InvalidLocal {
-    variances: [f64; 3],
+    x: f64,
+    y: f64,
+    yaw: f64,
 }
 
 impl At {
     /// The covariances of pose and twist, as they may be published.
     fn valid_covariances(&self) -> Result<(Matrix3<f64>, Matrix3<f64>), InvalidLocal> {
         let valid = |covariance: &Matrix3<f64>| {
-            valid_covariance(covariance).ok_or_else(|| InvalidLocal { variances: covariance.diagonal().into() })
+            let invalid = || InvalidLocal { x: covariance.m11, y: covariance.m22, yaw: covariance.m33 };
+            valid_covariance(covariance).ok_or_else(invalid)
         };
         Ok((valid(&self.covariance)?, valid(&self.twist_covariance)?))
     }

@@ -148,14 +148,14 @@ fn ellipse(header: &Header, drawn: &Drawn, probability: f64) -> Marker {
     const SMALLEST: f64 = 0.01;
     let eigen = SymmetricEigen::new(drawn.covariance);
     let chi_square = -2.0 * (1.0 - probability).ln();
-    let diameter = |i: usize| (2.0 * (eigen.eigenvalues[i].max(0.0) * chi_square).sqrt()).max(SMALLEST);
-    let axis = eigen.eigenvectors.column(0);
-    let pose = Se2 { p: drawn.position, theta: axis[1].atan2(axis[0]) };
+    let diameter = |value: f64| (2.0 * (value.max(0.0) * chi_square).sqrt()).max(SMALLEST);
+    let (values, axes) = (eigen.eigenvalues, eigen.eigenvectors);
+    let pose = Se2 { p: drawn.position, theta: axes.m21.atan2(axes.m11) };
     Marker {
         type_: Marker::CYLINDER as i32,
         action: Marker::ADD as i32,
         pose: tf::pose(pose),
-        scale: Vector3 { x: diameter(0), y: diameter(1), z: SMALLEST },
+        scale: Vector3 { x: diameter(values.x), y: diameter(values.y), z: SMALLEST },
         color: drawn.kind.color(),
         ..marker(header, drawn.kind.namespace(), drawn.id)
     }

@@ -147,12 +147,12 @@ fn check_frames(settings: &Settings) -> Result<(), String> {
         ("odom_frame", &settings.odom_frame),
         ("base_frame", &settings.base_frame),
     ];
-    for (i, (parameter, name)) in frames.iter().enumerate() {
+    for (i, ((parameter, name), example)) in frames.iter().zip(EXAMPLES).enumerate() {
         if name.is_empty() {
-            return Err(format!("parameter '{parameter}' is empty: name the frame, for example '{}'", EXAMPLES[i]));
+            return Err(format!("parameter '{parameter}' is empty: name the frame, for example '{example}'"));
         }
         check_frame_name(name).map_err(|why| format!("parameter '{parameter}' is '{name}', which {why}"))?;
-        if let Some((other, _)) = frames[..i].iter().find(|(_, earlier)| earlier == name) {
+        if let Some((other, _)) = frames.iter().take(i).find(|(_, earlier)| earlier == name) {
             return Err(format!("parameters '{other}' and '{parameter}' are both '{name}': they have to differ"));
         }
     }

@@ -88,7 +88,7 @@ impl Statements {
         found.extend(self.inertial.findings("imu"));
         for (k, finding) in found.iter().enumerate() {
             let is_alike = |other: &&Finding| (&other.topic, other.word) == (&finding.topic, finding.word);
-            let nth = found[..k].iter().filter(is_alike).count();
+            let nth = found.iter().take(k).filter(is_alike).count();
             if self.logged.insert((finding.topic.clone(), finding.word, nth)) {
                 log.warn(&finding.sentence);
             }

@@ -105,9 +105,8 @@ impl Tally {
 
     /// The pose of the cloud stamped `stamp` was published.
     pub fn published(&mut self, stamp: Stamp, at: Instant) {
-        if let Some(i) = self.waiting.iter().position(|(s, _)| *s == stamp) {
-            let received = self.waiting[i].1;
-            self.waiting.remove(i);
+        let waiting = self.waiting.iter().position(|(s, _)| *s == stamp);
+        if let Some((_, received)) = waiting.and_then(|i| self.waiting.remove(i)) {
             keep(&mut self.latency_ms, at.saturating_duration_since(received).as_secs_f64() * 1e3);
         }
     }
@@ -131,7 +130,7 @@ impl Tally {
             features: self.features,
             imu: self.imu,
             odometry_silence: Topic::of_odometry()
-                .filter_map(|topic| load.heard[topic.index()])
+                .filter_map(|topic| load.heard_on(topic.index()))
                 .max()
                 .map(|at| now.saturating_duration_since(at)),
             steps: self.steps,

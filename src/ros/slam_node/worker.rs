@@ -489,7 +489,7 @@ impl Worker {
     /// Publishes how good the pose is: each second, and at once where it is another word than before.
     fn say_quality(&mut self, queue: &Inputs, is_due: bool) -> Option<DiagnosticStatus> {
         let load = queue.load();
-        let heard = Topic::of_odometry().filter_map(|topic| load.heard[topic.index()]).max();
+        let heard = Topic::of_odometry().filter_map(|topic| load.heard_on(topic.index())).max();
         let silence = heard.map(|at| at.elapsed());
         let evidence = self.quality.evidence(&self.slam, self.predicted(), silence, &self.settings.quality);
         let (quality, status) = evidence.status(self.diagnostics.node());
@@ -528,10 +528,11 @@ impl Worker {
 /// What a step did, for those who want to know why.
 fn describe(step: &Step) -> String {
     let Step { estimate, nis, dof, accepted, added, rejected, landmarks } = step;
-    let stds: [f64; 3] = std::array::from_fn(|k| estimate.covariance[(k, k)].max(0.0).sqrt());
+    let variances = <[f64; 3]>::from(estimate.covariance.diagonal());
+    let [x, y, yaw] = variances.map(|variance| variance.max(0.0).sqrt());
     format!(
         "cloud of {}: {accepted} used (NIS {nis:.1} of {dof}), {added} new, {rejected} left out, {landmarks} in the map; \
-         standard deviations {:.3} m, {:.3} m, {:.4} rad",
-        estimate.stamp, stds[0], stds[1], stds[2]
+         standard deviations {x:.3} m, {y:.3} m, {yaw:.4} rad",
+        estimate.stamp
     )
 }

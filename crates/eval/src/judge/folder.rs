@@ -3,7 +3,7 @@
 use super::report::{Report, to_json};
 use super::run::Subject;
 use super::text::to_text;
-use crate::folder::{FolderError, create, write_file, write_text, write_whole};
+use crate::folder::{FolderError, create, show_only, write_file, write_text, write_whole};
 use crate::page;
 use lienav_base::stamp::Stamp;
 use nalgebra::Isometry3;
@@ -11,7 +11,8 @@ use std::io::{self, Write};
 use std::path::Path;
 
 /// Writes `report.json`, `report.txt`, `report.html`, `estimate.tum`, `truth.tum` and `errors.csv`, all of them or
-/// nothing. Of several estimates, each has a folder of its name for the last three and its own report.
+/// nothing. Each estimate has a folder of its name for the last three and its own report; those of an only one are in the
+/// folder itself, too.
 ///
 /// # Errors
 /// Which file could not be written, and why.
@@ -20,14 +21,12 @@ pub fn write(folder: &Path, subjects: &[Subject<'_>]) -> Result<(), FolderError>
         write_reports(folder, subjects)?;
         let page = |out: &mut dyn Write| out.write_all(page::judged(subjects)?.as_bytes());
         write_file(folder, "report.html", page)?;
-        if let [subject] = subjects {
-            return write_one(folder, subject);
-        }
         for subject in subjects {
             let own = folder.join(&subject.judged.report.filter);
             create(&own)?;
             write_reports(&own, std::slice::from_ref(subject))?;
             write_one(&own, subject)?;
+            show_only(folder, &own, subjects.len())?;
         }
         Ok(())
     })

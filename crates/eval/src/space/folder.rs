@@ -3,7 +3,7 @@
 use super::figures::{Subject, figures};
 use super::page;
 use super::report::{Report, to_json, to_text};
-use crate::folder::{FolderError, create, write_file, write_text, write_whole};
+use crate::folder::{FolderError, create, show_only, write_file, write_text, write_whole};
 use crate::plot::figure;
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se3;
@@ -12,8 +12,8 @@ use std::io::{self, Write};
 use std::path::Path;
 
 /// Writes `report.json`, `report.txt`, `report.html`, the figures, and for each run `estimate.tum`, `truth.tum` (at the
-/// stamps of the estimates) and `errors.csv`, all of them or nothing. Of several runs, each gets a folder named like its
-/// filter.
+/// stamps of the estimates) and `errors.csv`, all of them or nothing. Each run has a folder named like its filter; the
+/// files of an only one are in the folder itself, too.
 ///
 /// # Errors
 /// Which file could not be written, and why.
@@ -22,14 +22,12 @@ pub fn write(folder: &Path, subjects: &[Subject], reports: &[Report]) -> Result<
         write_reports(folder, subjects, reports)?;
         let page = page::html(subjects, reports)?;
         write_text(folder, "report.html", &page)?;
-        if let [subject] = subjects {
-            return write_run(folder, subject);
-        }
         for (subject, report) in subjects.iter().zip(reports) {
             let own = folder.join(&subject.run.filter);
             create(&own)?;
             write_reports(&own, &[*subject], std::slice::from_ref(report))?;
             write_run(&own, subject)?;
+            show_only(folder, &own, subjects.len())?;
         }
         Ok(())
     })

@@ -51,8 +51,10 @@ pub fn encode<M: Message>(message: &M) -> Result<Vec<u8>, CdrError> {
 /// # Errors
 /// [`CdrError`]. No length in the data makes it allocate more than the data are long.
 pub fn decode<M: Message>(bytes: &[u8]) -> Result<M, CdrError> {
-    let Some((header, body)) = bytes.split_at_checked(4) else { return Err(CdrError::NoHeader(bytes.len())) };
-    let decoded = match u16::from_be_bytes([header[0], header[1]]) {
+    let Some((&[high, low, ..], body)) = bytes.split_first_chunk::<4>() else {
+        return Err(CdrError::NoHeader(bytes.len()));
+    };
+    let decoded = match u16::from_be_bytes([high, low]) {
         LITTLE_ENDIAN => cdr_encoding::from_bytes::<M, LittleEndian>(body),
         BIG_ENDIAN => cdr_encoding::from_bytes::<M, BigEndian>(body),
         other => return Err(CdrError::Encoding(other)),

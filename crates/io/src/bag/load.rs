@@ -85,8 +85,8 @@ impl Loading {
 
         let ahead = look_ahead(&mut bag, &parts, &mut intake, &frames, inputs.is_placed);
         bag.select(&parts.iter().map(Option::is_some).collect::<Vec<_>>());
-        let odometry = roles.iter().position(|&role| role == Some(Role::Odometry));
-        let clocks = ClockCheck::new(odometry.map_or("", |topic| bag.topics()[topic].name.as_str()));
+        let odometry = roles.iter().zip(bag.topics()).find(|(role, _)| **role == Some(Role::Odometry));
+        let clocks = ClockCheck::new(odometry.map_or("", |(_, topic)| topic.name.as_str()));
         let (counts, problems) = (vec![[0; 2]; parts.len()], Problems::default());
         let mut reader = Reader::new(recording, frames, (inputs, intake, cameras), &ahead);
         if let Some(text) = &topics.parameters {
@@ -121,8 +121,8 @@ impl Loading {
     /// What the bag states that cannot be, and topics of which no message could be taken.
     fn contradictions(&self) -> Vec<String> {
         let name = |role| {
-            let topic = self.roles.iter().position(|&found| found == Some(role));
-            topic.map_or(role.usual_name(), |topic| self.bag.topics()[topic].name.as_str())
+            let topic = self.roles.iter().zip(self.bag.topics()).find(|(found, _)| **found == Some(role));
+            topic.map_or(role.usual_name(), |(_, topic)| topic.name.as_str())
         };
         let main = name(Role::Odometry);
         let sources = self.reader.checks().enumerate();
@@ -148,15 +148,18 @@ impl Iterator for Loading {
                 return Some(input);
             }
             let record = self.bag.next()?;
-            let Some(part) = self.parts[record.topic] else { continue };
-            let topic = &self.bag.topics()[record.topic];
-            let count = &mut self.counts[record.topic];
-            count[0] += 1;
+            let Some(part) = self.parts.get(record.topic).copied().flatten() else { continue };
+            let (Some(topic), Some([messages, taken])) =
+                (self.bag.topics().get(record.topic), self.counts.get_mut(record.topic))
+            else {
+                continue;
+            };
+            *messages += 1;
             let unread = self.reader.take(part, (&topic.name, &topic.type_name), &record.data);
             for input in self.reader.ready() {
                 self.clocks.add(&topic.name, input.stamp(), record.log_time);
             }
-            count[1] += u64::from(unread.is_empty() || !self.reader.ready().is_empty());
+            *taken += u64::from(unread.is_empty() || !self.reader.ready().is_empty());
             for unread in unread {
                 self.reader.recording.drop_one(unread.word());
                 self.problems.note(&topic.name, record.log_time, &unread);

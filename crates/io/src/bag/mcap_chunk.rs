@@ -180,7 +180,7 @@ impl<R: Read> Read for Counted<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.inner.read(buffer)?;
         self.count += count as u64;
-        self.crc.update(&buffer[..count]);
+        self.crc.update(buffer.get(..count).unwrap_or_default());
         Ok(count)
     }
 }

@@ -289,7 +289,7 @@ impl ChunkHeader {
 pub(super) fn records_of(mut bytes: &[u8]) -> impl Iterator<Item = (u8, &[u8])> {
     std::iter::from_fn(move || {
         let mut fields = Fields(bytes);
-        let (opcode, length) = (fields.bytes(1)?[0], fields.u64()?);
+        let (&opcode, length) = (fields.bytes(1)?.first()?, fields.u64()?);
         let body = fields.bytes(usize::try_from(length).ok()?)?;
         bytes = fields.0;
         Some((opcode, body))

@@ -47,28 +47,31 @@ pub struct Plan {
 pub fn plan(found: &[Topic], wanted: &Topics, intake: &Intake, uses: &Uses) -> Result<Plan, String> {
     let mut missing = Vec::new();
     let mut named: Vec<(usize, Part)> = Vec::new();
-    let mut find = |topic: &str, kind: &'static str, part: Part| {
-        let is_it = |found: &Topic| with_slash(&found.name) == with_slash(topic) && found.type_name == kind;
+    let mut find = |topic: &str, kind: &'static [&'static str; 1], part: Part| {
+        let [kind] = kind;
+        let is_it = |found: &Topic| with_slash(&found.name) == with_slash(topic) && found.type_name == *kind;
         match found.iter().position(|topic| is_it(topic) && topic.encoding == CDR) {
             Some(index) => named.push((index, part)),
             None => missing.push(format!("no topic {} of type {kind}", with_slash(topic))),
         }
     };
     for (k, source) in (0..).zip(intake.odometry_sources()).skip(1) {
-        find(&source.topic, odometry_type(source.message)[0], Part::Odometry(k));
+        find(&source.topic, odometry_type(source.message), Part::Odometry(k));
     }
     for (k, (topic, message)) in (0..).zip(intake.feature_topics()).skip(1) {
-        find(topic, features_type(message)[0], Part::Scan(k));
+        find(topic, features_type(message), Part::Scan(k));
     }
     if intake.wants_tags() {
-        find("/tf", TfMessage::TYPE, Part::Transforms);
+        find("/tf", &[TfMessage::TYPE], Part::Transforms);
     }
     let main = intake.feature_topics().next().map_or(FeaturesMessage::default(), |(_, message)| message);
     let odometry = intake.odometry_sources().first().map_or(OdometryMessage::Odometry, |source| source.message);
-    let types_of = |role: Role| match role {
-        Role::Odometry => odometry_type(odometry),
-        Role::Scan => features_type(main),
-        other => other.types(),
+    let types_of = |role: Role| -> &'static [&'static str] {
+        match role {
+            Role::Odometry => odometry_type(odometry),
+            Role::Scan => features_type(main),
+            other => other.types(),
+        }
     };
     let taken: Vec<usize> = named.iter().map(|(index, _)| *index).collect();
     let mut roles = roles_with(found, wanted, types_of, &taken)?;
@@ -87,16 +90,18 @@ pub fn plan(found: &[Topic], wanted: &Topics, intake: &Intake, uses: &Uses) -> R
         }
     }
     // Beside the topic of the features, whatever that is called.
-    let main_topic = roles.iter().position(|&role| role == Some(Role::Scan)).map(|index| found[index].name.as_str());
-    let beside = main_topic.and_then(|name| name.rsplit_once('/')).map(|(beside, _)| format!("{beside}/camera_info"));
+    let main_topic = roles.iter().zip(found).find(|(role, _)| **role == Some(Role::Scan));
+    let beside = main_topic
+        .and_then(|(_, topic)| topic.name.rsplit_once('/'))
+        .map(|(beside, _)| format!("{beside}/camera_info"));
     let camera = |(k, topic): (u8, String)| (k, with_slash(beside.as_ref().filter(|_| k == 0).unwrap_or(&topic)));
     let cameras: Vec<(u8, String)> = intake.camera_topics().map(camera).collect();
-    let part = |(index, topic): (usize, &Topic)| {
+    let part = |(index, (topic, role)): (usize, (&Topic, &Option<Role>))| {
         let named = named.iter().find(|(at, _)| *at == index).map(|(_, part)| *part);
         let is = |kind: &str| topic.encoding == CDR && topic.type_name == kind;
         let is_static = is(TfMessage::TYPE) && topic.name.ends_with("/tf_static");
         let is_camera = is(CameraInfo::TYPE) && cameras.iter().any(|(_, camera)| *camera == with_slash(&topic.name));
-        let of_role = roles[index].map(|role| match role {
+        let of_role = role.map(|role| match role {
             Role::Odometry => Part::Odometry(0),
             Role::Scan => Part::Scan(0),
             other => Part::Other(other),
@@ -104,12 +109,12 @@ pub fn plan(found: &[Topic], wanted: &Topics, intake: &Intake, uses: &Uses) -> R
         let beside = is_static.then_some(Part::StaticTransforms).or(is_camera.then_some(Part::CameraInfo));
         named.or(of_role).or(beside)
     };
-    let parts = found.iter().enumerate().map(part).collect();
+    let parts = found.iter().zip(&roles).enumerate().map(part).collect();
     Ok(Plan { parts, roles, cameras, types: [odometry_type(odometry), features_type(main)], missing })
 }
 
 /// The type of messages of odometry.
-fn odometry_type(message: OdometryMessage) -> &'static [&'static str] {
+fn odometry_type(message: OdometryMessage) -> &'static [&'static str; 1] {
     match message {
         OdometryMessage::Odometry => &[Odometry::TYPE],
         OdometryMessage::Twist => &[TwistWithCovarianceStamped::TYPE],
@@ -117,7 +122,7 @@ fn odometry_type(message: OdometryMessage) -> &'static [&'static str] {
 }
 
 /// The type of messages with measurements of landmarks.
-fn features_type(message: FeaturesMessage) -> &'static [&'static str] {
+fn features_type(message: FeaturesMessage) -> &'static [&'static str; 1] {
     match message {
         FeaturesMessage::PointCloud => &[PointCloud2::TYPE],
         FeaturesMessage::PoseArray => &[PoseArray::TYPE],

@@ -198,11 +198,10 @@ impl BagReader {
                 State::CheckedMeasurement => true,
                 State::Ahead(_) | State::Ended => false,
             };
-            let behind = (0..self.sources.len()).filter(|&index| may_be_earlier(&self.sources[index]));
-            let Some(next) = behind.min_by_key(|&index| begins(&self.sources[index])) else {
+            let behind = self.sources.iter_mut().filter(|source| may_be_earlier(source));
+            let Some(source) = behind.min_by_key(|source| begins(source)) else {
                 return earliest.map(|(_, index)| index);
             };
-            let source = &mut self.sources[next];
             source.state = source.storage.next().map_or(State::Ended, State::Ahead);
             self.warnings.extend(source.storage.take_warnings());
         }
@@ -234,7 +233,7 @@ impl Iterator for BagReader {
     fn next(&mut self) -> Option<Record> {
         loop {
             let index = self.earliest()?;
-            let source = &mut self.sources[index];
+            let source = self.sources.get_mut(index)?;
             let State::Ahead(mut record) = std::mem::replace(&mut source.state, State::CheckedMeasurement) else {
                 continue;
             };
@@ -242,7 +241,8 @@ impl Iterator for BagReader {
             if self.messages_are_compressed
                 && let Err(problem) = self.unpack(&mut record)
             {
-                let (topic, stamp) = (self.topics[record.topic].name.escape_debug(), record.log_time);
+                let topic = self.topics.get(record.topic).map_or("", |topic| topic.name.as_str());
+                let (topic, stamp) = (topic.escape_debug(), record.log_time);
                 self.warnings.push(format!("a message of {topic} at {stamp} cannot be unpacked: {problem}"));
                 continue;
             }

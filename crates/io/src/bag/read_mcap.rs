@@ -242,7 +242,9 @@ impl McapFile {
             Ok(())
         });
         if let Outcome::Damaged(cause) = outcome {
-            self.pieces[index].is_damaged = true;
+            if let Some(piece) = self.pieces.get_mut(index) {
+                piece.is_damaged = true;
+            }
             self.warn_of_chunk(span.offset, &cause);
             return;
         }
@@ -255,7 +257,8 @@ impl McapFile {
             self.warnings.push(format!("{} and were left out", self.place(span.offset, &cause)));
         }
         if let Some((topic, length)) = too_long {
-            let (name, length) = (self.topics[topic].name.escape_debug(), Bytes(length));
+            let name = self.topics.get(topic).map_or("", |topic| topic.name.as_str());
+            let (name, length) = (name.escape_debug(), Bytes(length));
             let cause = format!("a message of {name} has {length}, more than {}", Bytes(longest));
             self.warnings.push(format!("{} and was left out", self.place(span.offset, &cause)));
         }

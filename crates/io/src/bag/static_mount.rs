@@ -59,24 +59,24 @@ pub fn look_ahead(
     let (mut of_odometry, mut first) = (vec![None; sources.len()], None);
     for record in bag.by_ref() {
         // What cannot be read is counted where the bag is.
-        match parts[record.topic] {
+        match parts.get(record.topic).copied().flatten() {
             Some(Part::StaticTransforms) => {
                 let refused = cdr::decode::<TfMessage>(&record.data).map(|message| intake.take_static(&message));
                 ahead.refused = refused.ok().and_then(|mut refused| refused.pop()).or(ahead.refused);
             }
             Some(Part::Scan(k)) => {
-                let frame = &mut ahead.frames[usize::from(k)];
-                if frame.is_none()
-                    && let Ok(message) = decode_features(sensors[usize::from(k)], &record.data)
+                if let (Some(frame @ None), Some(&message)) =
+                    (ahead.frames.get_mut(usize::from(k)), sensors.get(usize::from(k)))
+                    && let Ok(message) = decode_features(message, &record.data)
                 {
                     *frame = Some(message.header().frame_id.clone());
                     first.get_or_insert(record.log_time);
                 }
             }
             Some(Part::Odometry(k)) => {
-                let frame = &mut of_odometry[usize::from(k)];
-                if frame.is_none()
-                    && let Ok(message) = decode_odometry(sources[usize::from(k)], &record.data)
+                if let (Some(frame @ None), Some(&message)) =
+                    (of_odometry.get_mut(usize::from(k)), sources.get(usize::from(k)))
+                    && let Ok(message) = decode_odometry(message, &record.data)
                 {
                     *frame = Some(match message {
                         OdometryOf::Odometry(message) => message.child_frame_id.clone(),
@@ -93,9 +93,11 @@ pub fn look_ahead(
             _ => {}
         }
         let Some(base) = &ahead.base else { continue };
-        let joined = |frame: &Option<String>| frame.as_ref().is_some_and(|frame| ahead.joins(base, frame, intake));
+        let joined = |frames: &[Option<String>], k: usize| {
+            frames.get(k).and_then(Option::as_ref).is_some_and(|frame| ahead.joins(base, frame, intake))
+        };
         let are_placed =
-            needed.iter().all(|&k| joined(&ahead.frames[k])) && heard.iter().all(|&k| joined(&of_odometry[k]));
+            needed.iter().all(|&k| joined(&ahead.frames, k)) && heard.iter().all(|&k| joined(&of_odometry, k));
         let is_over = first.is_some_and(|first| record.log_time.since(first) > LOOK_S);
         if are_placed && !intake.wants_tags() || is_over {
             break;

@@ -133,18 +133,18 @@ pub(super) fn roles_with(
             let there = found.iter().map(|t| format!("{} ({})", t.name, t.type_name));
             return Err(format!("no topic {name} of type {types}; there are: {}", listed(there, ", ")));
         }
-        if let Some(topic) = named {
-            roles[topic] = Some(role);
+        if let Some(of_topic) = named.and_then(|topic| roles.get_mut(topic)) {
+            *of_topic = Some(role);
         }
     }
     for role in Role::ALL.into_iter().filter(|role| role.may_be_guessed()) {
         if roles.contains(&Some(role)) {
             continue;
         }
-        let is_free = |i: &usize| roles[*i].is_none() && !taken.contains(i) && fits(&found[*i], role);
-        let mut free = (0..found.len()).filter(is_free);
-        if let (Some(only), None) = (free.next(), free.next()) {
-            roles[only] = Some(role);
+        let mut free = (roles.iter_mut().zip(found).enumerate())
+            .filter(|(index, (own, topic))| own.is_none() && !taken.contains(index) && fits(topic, role));
+        if let (Some((_, (own, _))), None) = (free.next(), free.next()) {
+            *own = Some(role);
         }
     }
     Ok(roles)
@@ -219,7 +219,7 @@ pub(crate) fn magnetic_topic(found: &[Topic], wanted: Option<&str>) -> Result<Op
     if let Some(usual) = USUAL.into_iter().find_map(called) {
         return Ok(Some(usual));
     }
-    let mut all = (0..found.len()).filter(|&index| fits(&found[index]));
+    let mut all = found.iter().enumerate().filter(|(_, topic)| fits(topic)).map(|(index, _)| index);
     match (all.next(), all.next()) {
         (Some(_), Some(_)) => {
             let names = found.iter().filter(|topic| fits(topic)).map(|topic| topic.name.clone());

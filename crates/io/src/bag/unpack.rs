@@ -39,7 +39,7 @@ pub(super) fn unpack_file(path: &Path, allowance: &mut u64) -> Result<Temporary,
         }
         *allowance -= count as u64;
         written += count as u64;
-        plain.write_all(&buffer[..count]).map_err(no_room)?;
+        plain.write_all(buffer.get(..count).unwrap_or_default()).map_err(no_room)?;
     }
     Ok(plain.close())
 }

@@ -50,6 +50,9 @@ pub enum WriteError {
         /// Its type.
         type_name: String,
     },
+    /// A topic that was added to another bag.
+    #[error("the topic was not added to this bag; add it with add_topic")]
+    UnknownTopic,
     /// A message that cannot be encoded.
     #[error(transparent)]
     Cdr(#[from] CdrError),
@@ -247,7 +250,7 @@ impl BagWriter {
     ) -> Result<(), WriteError> {
         let nanos = |stamp: Stamp| u64::try_from(stamp.nanos()).map_err(|_| WriteError::BeforeTheEpoch(stamp));
         let (log_time, publish_time) = (nanos(received)?, nanos(published)?);
-        let topic = &mut self.topics[topic.0];
+        let Some(topic) = self.topics.get_mut(topic.0) else { return Err(WriteError::UnknownTopic) };
         topic.count += 1;
         let header = MessageHeader { channel_id: topic.channel, sequence: topic.count as u32, log_time, publish_time };
         self.with_mcap(|mcap| mcap.write_to_known_channel(&header, bytes))?;
@@ -432,6 +435,16 @@ mod tests {
         let mut read = BagReader::open(&path).unwrap();
         assert_eq!((read.by_ref().count(), read.warnings().len(), read.topics().len()), (9, 0, 2));
         assert!(matches!(BagWriter::record(&path), Err(WriteError::Exists(_))));
+    }
+
+    #[test]
+    fn a_topic_of_another_bag_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut one = BagWriter::create(&folder.path().join("one"), Existing::Refuse).unwrap();
+        let mut other = BagWriter::create(&folder.path().join("other"), Existing::Refuse).unwrap();
+        let clock = one.add_topic::<Clock>("/clock", Qos::RELIABLE).unwrap();
+        let written = other.write(clock, Stamp::default(), &Clock::default());
+        assert!(matches!(written, Err(WriteError::UnknownTopic)), "{written:?}");
     }
 
     #[test]

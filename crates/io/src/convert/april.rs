@@ -52,9 +52,7 @@ impl TagCamera {
         let mut damping = 1e-3;
         for _ in 0..MOST_STEPS {
             let mut normal = derivative.tr_mul(&derivative);
-            for k in 0..6 {
-                normal[(k, k)] *= 1.0 + damping;
-            }
+            normal.set_diagonal(&(normal.diagonal() * (1.0 + damping)));
             let step: Vector6<f64> = normal.cholesky()?.solve(&derivative.tr_mul(&missed));
             let turn = UnitQuaternion::from_scaled_axis(step.fixed_rows::<3>(3).into_owned());
             let moved = pose.translation.vector + step.fixed_rows::<3>(0);

@@ -1,10 +1,9 @@
 //! Positions and poses from outside: a satellite receiver, a motion capture, another localization.
 
-use super::PLANAR;
 use super::frame::Frame;
 use super::read::{check_header, planar_block, pose_of};
 use super::refusal::Refusal;
-use super::write::{header, pose_message};
+use super::write::{header, pose_message, set_planar_block};
 use crate::geodesy::Datum;
 use crate::messages::{NavSatFix, PoseWithCovarianceStamped};
 use lienav_lie::Se2;
@@ -112,11 +111,7 @@ pub fn absolute_pose_message(features: &Scan, frame: &str) -> PoseWithCovariance
     if features.kind == MeasurementKind::WorldPosition {
         covariance.m33 = 100.0 * MAX_YAW_VARIANCE;
     }
-    for (i, row) in PLANAR.into_iter().enumerate() {
-        for (j, column) in PLANAR.into_iter().enumerate() {
-            message.pose.covariance.0[6 * row + column] = covariance[(i, j)];
-        }
-    }
+    set_planar_block(&mut message.pose.covariance, &covariance);
     message
 }
 

@@ -100,7 +100,7 @@ fn placed_twist(stamp: Stamp, twist: &Twist, covariance: &Covariance6, pose: &Is
     let to_base = planar_adjoint(pose);
     // What is not in a row counts as 0 times whatever it is: an axis that nobody measures may be anything.
     let times = |row: usize, x: &Vector6<f64>| {
-        (0..6).filter(|&k| to_base[(row, k)] != 0.0).map(|k| to_base[(row, k)] * x[k]).sum::<f64>()
+        to_base.row(row).iter().zip(x).filter(|(a, _)| **a != 0.0).map(|(a, x)| a * x).sum::<f64>()
     };
     let x = Vector6::new(v.x, v.y, v.z, w.x, w.y, w.z);
     let planar: Vector3<f64> = Vector3::from_fn(|row, _| times(row, &x));
@@ -113,6 +113,7 @@ fn placed_twist(stamp: Stamp, twist: &Twist, covariance: &Covariance6, pose: &Is
 }
 
 /// (v_x, v_y, ω_z) of the base from the six numbers of a frame on it.
+#[allow(clippy::indexing_slicing, reason = "the matrices are 3×6 and 3×3, and k is below 3")]
 fn planar_adjoint(pose: &Isometry3<f64>) -> Matrix3x6<f64> {
     let (r, t) = (pose.rotation.to_rotation_matrix().into_inner(), pose.translation.vector);
     // Rounding of a rotation about the vertical is no tilt.

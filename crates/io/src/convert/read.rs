@@ -11,7 +11,7 @@ use lienav_attitude::{ImuSample, MagneticField, Torque};
 use lienav_base::stamp::Stamp;
 use lienav_lie::{Se2, wrap_angle};
 use lienav_slam::{Imu, MeasurementKind, Odometry, Scan, Tilt};
-use nalgebra::{Matrix3, UnitQuaternion, Vector2, Vector3};
+use nalgebra::{Matrix3, Matrix6, UnitQuaternion, Vector2, Vector3};
 
 /// The instant of a message.
 ///
@@ -70,11 +70,12 @@ pub(super) fn stated_covariance(covariance: &Covariance6, twist: &Twist) -> Opti
 
 /// The block of (x, y, z) of a 6×6 covariance; `None` where it states nothing.
 pub(super) fn position_covariance(covariance: &Covariance6) -> Option<Matrix3<f64>> {
-    let block = Matrix3::from_fn(|i, j| covariance.0[6 * i + j]);
+    let block = Matrix6::from_row_slice(&covariance.0).fixed_view::<3, 3>(0, 0).into_owned();
     (block.m11 != -1.0 && block.iter().any(|&x| x != 0.0)).then_some(block)
 }
 
 /// The block of (x, y, θ) of a 6×6 covariance.
+#[allow(clippy::indexing_slicing, reason = "PLANAR has three rows of the 6×6 matrix")]
 pub fn planar_block(covariance: &Covariance6) -> Matrix3<f64> {
     Matrix3::from_fn(|i, j| covariance.0[6 * PLANAR[i] + PLANAR[j]])
 }

@@ -7,7 +7,7 @@ use super::placed::isometry_of;
 use super::refusal::Refusal;
 use crate::messages::TransformStamped;
 use lienav_slam::Measurement;
-use nalgebra::{Isometry3, Matrix3, Matrix6, Rotation3, SMatrix, Vector3};
+use nalgebra::{Isometry3, Matrix3, Matrix6, Rotation3, SMatrix, Vector3, Vector6};
 
 /// A pattern of the names of tags, that says which part of a name is the identity.
 ///
@@ -156,9 +156,7 @@ impl TagCamera {
         }
         let variance = (self.pixel_std / self.focal_px).powi(2);
         let mut information: Matrix6<f64> = j.tr_mul(&j) / variance;
-        for k in 3..6 {
-            information[(k, k)] += 1.0;
-        }
+        information.set_diagonal(&(information.diagonal() + Vector6::new(0.0, 0.0, 0.0, 1.0, 1.0, 1.0)));
         let fit = information.cholesky()?.inverse().fixed_view::<3, 3>(0, 0).into_owned();
         let along = sight * Vector3::z() * (self.scale_std * p.norm());
         let covariance = sight * fit * sight.inverse() + along * along.transpose();

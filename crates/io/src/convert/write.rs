@@ -4,12 +4,13 @@
 use super::PLANAR;
 use crate::cloud::{Encoded, encode_features};
 use crate::messages::{
-    Bytes, Header, Imu, Odometry, Point, PointCloud2, PointField, Pose, PoseStamped, Quaternion, TfMessage, Time,
-    Transform, TransformStamped, Vector3,
+    Bytes, Covariance6, Header, Imu, Odometry, Point, PointCloud2, PointField, Pose, PoseStamped, Quaternion,
+    TfMessage, Time, Transform, TransformStamped, Vector3,
 };
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
 use lienav_slam::Scan;
+use nalgebra::Matrix3;
 
 impl From<Stamp> for Time {
     fn from(stamp: Stamp) -> Self {
@@ -31,20 +32,24 @@ pub fn odometry_message(odometry: &lienav_slam::Odometry, odom_frame: &str, base
         ..Odometry::default()
     };
     message.pose.pose.orientation.w = 1.0;
-    for i in 0..6 {
-        message.pose.covariance.0[7 * i] = 1e9;
-    }
+    message.pose.covariance.0.iter_mut().step_by(7).for_each(|variance| *variance = 1e9);
     message.twist.twist.linear.x = odometry.velocity.x;
     message.twist.twist.linear.y = odometry.velocity.y;
     message.twist.twist.angular.z = odometry.yaw_rate;
     if let Some(covariance) = odometry.covariance {
-        for i in 0..3 {
-            for j in 0..3 {
-                message.twist.covariance.0[6 * PLANAR[i] + PLANAR[j]] = covariance[(i, j)];
-            }
-        }
+        set_planar_block(&mut message.twist.covariance, &covariance);
     }
     message
+}
+
+/// Writes the block of (x, y, θ) into a 6×6 covariance.
+#[allow(clippy::indexing_slicing, reason = "PLANAR has rows of the 6×6 matrix, and i, j are rows of the 3×3 block")]
+pub(super) fn set_planar_block(covariance: &mut Covariance6, block: &Matrix3<f64>) {
+    for (i, row) in PLANAR.into_iter().enumerate() {
+        for (j, column) in PLANAR.into_iter().enumerate() {
+            covariance.0[6 * row + column] = block[(i, j)];
+        }
+    }
 }
 
 /// An IMU message of a level body, without orientation and acceleration.

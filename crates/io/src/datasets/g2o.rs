@@ -152,9 +152,10 @@ pub fn open(file: &Path, truth: Option<&Path>, noise: Option<StatedNoise>) -> Re
     recording.warnings.clone_from(&graph.notes);
     recording.contradictions.extend(graph.absurd_noise(noise));
     let mut landmarks = BTreeSet::new();
+    let mut before = None;
     for (k, &pose) in chain.iter().enumerate() {
         let stamp = Stamp::from_secs(k as f64 * PERIOD_S);
-        let edge = k.checked_sub(1).and_then(|before| graph.edges.get(&(chain[before], pose)));
+        let edge = before.replace(pose).and_then(|before| graph.edges.get(&(before, pose)));
         recording.inputs.push(Input::Odometry(odometry(stamp, edge)));
         // A pose from which nothing is seen has an empty cloud: every pose is judged.
         let sights = graph.sights.get(&pose).map(Vec::as_slice).unwrap_or_default();
@@ -305,7 +306,7 @@ impl Graph {
             // T⁻¹ = (−Rᵀp, −θ): its position is off by −Rᵀδp + JRᵀp δθ.
             let back = motion.inverse();
             let mut by_edge = -turned(-motion.theta);
-            (by_edge[(0, 2)], by_edge[(1, 2)]) = (back.p.y, -back.p.x);
+            (by_edge.m13, by_edge.m23) = (back.p.y, -back.p.x);
             covariance = by_edge * covariance * by_edge.transpose();
             motion = back;
         }
@@ -337,10 +338,10 @@ impl Graph {
             let problem = "no edges between poses; expected records of EDGE_SE2, EDGE2 or ODOMETRY";
             return Err(OpenError::bag(path, problem));
         }
-        match chain.windows(2).find(|pair| !self.edges.contains_key(&(pair[0], pair[1]))) {
+        let mut steps = chain.iter().zip(chain.iter().skip(1));
+        match steps.find(|&(&from, &to)| !self.edges.contains_key(&(from, to))) {
             None => Ok(chain),
-            Some(pair) => {
-                let [from, to] = [pair[0], pair[1]];
+            Some((from, to)) => {
                 let problem = format!(
                     "no edge from pose {from} to pose {to}; expected odometry from each pose to the one with the next \
                      number"
@@ -357,13 +358,13 @@ impl Graph {
         }
         let chain = self.chain(path)?;
         let mut pose = Se2::identity();
-        let mut poses = BTreeMap::from([(chain[0], pose)]);
-        for pair in chain.windows(2) {
-            if let Some(edge) = self.edges.get(&(pair[0], pair[1])) {
+        let (mut poses, mut before) = (BTreeMap::new(), None);
+        for id in chain {
+            if let Some(edge) = before.replace(id).and_then(|before| self.edges.get(&(before, id))) {
                 pose = pose * edge.motion;
                 pose.theta = lienav_lie::wrap_angle(pose.theta);
             }
-            poses.insert(pair[1], pose);
+            poses.insert(id, pose);
         }
         Ok(poses)
     }

@@ -175,7 +175,7 @@ fn read_measurements(
 /// The pose at `stamp`, on the straight line between its neighbours; the nearest one outside the recorded time.
 fn interpolate(truth: &[(Stamp, Se2)], stamp: Stamp) -> Se2 {
     let next = truth.partition_point(|&(t, _)| t < stamp);
-    match (next.checked_sub(1).map(|i| truth[i]), truth.get(next).copied()) {
+    match (next.checked_sub(1).and_then(|i| truth.get(i).copied()), truth.get(next).copied()) {
         (Some((t0, a)), Some((t1, b))) => {
             let s = stamp.since(t0) / t1.since(t0);
             let p = a.p + (b.p - a.p) * s;

@@ -167,7 +167,7 @@ impl Row<'_> {
     /// # Errors
     /// The cell holds something else.
     pub fn number(&self, column: usize) -> Result<f64, OpenError> {
-        let value: Option<f64> = self.cells[column].parse().ok();
+        let value: Option<f64> = self.word(column).parse().ok();
         value.filter(|value| value.is_finite()).ok_or_else(|| self.bad_cell(column, "a finite number"))
     }
 
@@ -176,7 +176,7 @@ impl Row<'_> {
     /// # Errors
     /// The cell holds something else.
     pub fn any_number(&self, column: usize) -> Result<f64, OpenError> {
-        self.cells[column].parse().map_err(|_| self.bad_cell(column, "a number"))
+        self.word(column).parse().map_err(|_| self.bad_cell(column, "a number"))
     }
 
     /// A number in a closed interval, which `expected` describes.
@@ -203,16 +203,17 @@ impl Row<'_> {
     /// # Errors
     /// The cell holds something else, or more seconds than 64 bits of nanoseconds hold.
     pub fn stamp(&self, column: usize) -> Result<Stamp, OpenError> {
-        stamp_of(self.cells[column]).ok_or_else(|| self.bad_cell(column, "seconds"))
+        stamp_of(self.word(column)).ok_or_else(|| self.bad_cell(column, "seconds"))
     }
 
-    /// The cell as it is.
+    /// The cell as it is; an empty one where the row has no such column.
     pub fn word(&self, column: usize) -> &str {
-        self.cells[column]
+        self.cells.get(column).copied().unwrap_or_default()
     }
 
     fn bad_cell(&self, column: usize, expected: &str) -> OpenError {
-        self.error(format!("{} is '{}'; expected {expected}", self.names[column], self.cells[column]))
+        let name = self.names.get(column).copied().unwrap_or_default();
+        self.error(format!("{name} is '{}'; expected {expected}", self.word(column)))
     }
 
     /// An error in this line.

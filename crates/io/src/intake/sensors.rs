@@ -169,8 +169,8 @@ impl SensorInput {
             self.extrinsics = before;
         }
         let mut features = features?;
-        if let Some(k) = KINDS.iter().position(|kind| *kind == features.kind) {
-            features.kind = self.sensors[k];
+        if let Some((_, own)) = KINDS.iter().zip(self.sensors).find(|(kind, _)| **kind == features.kind) {
+            features.kind = own;
         }
         Ok(Seen { features, mount: extrinsics.mount, placed })
     }

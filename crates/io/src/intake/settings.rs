@@ -212,7 +212,7 @@ pub fn checked_names<'a>(
                 "parameter '{list}' has the name '{name}': letters, digits and _ are allowed, a letter first"
             ));
         }
-        if is_taken(name) || names[..k].contains(name) {
+        if is_taken(name) || names.iter().take(k).any(|other| other == name) {
             return Err(format!(
                 "parameter '{list}' has the name '{name}', which other parameters have: choose another one"
             ));

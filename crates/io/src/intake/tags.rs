@@ -126,12 +126,14 @@ impl Tags {
                     if !self.is_new(stamp, camera, id) {
                         continue;
                     }
-                    let place = scans.iter().position(|(frame, scan)| *frame == camera && scan.stamp == stamp);
-                    let place = place.unwrap_or_else(|| {
-                        scans.push((camera, TagScan { stamp, part: 0, measurements: Vec::new() }));
-                        scans.len() - 1
-                    });
-                    scans[place].1.measurements.extend(checked);
+                    let own = scans.iter_mut().find(|(frame, scan)| *frame == camera && scan.stamp == stamp);
+                    match own {
+                        Some((_, scan)) => scan.measurements.extend(checked),
+                        None => {
+                            let measurements = checked.into_iter().collect();
+                            scans.push((camera, TagScan { stamp, part: 0, measurements }));
+                        }
+                    }
                 }
             }
         }
@@ -161,6 +163,7 @@ impl Tags {
         ))
     }
 
+    #[allow(clippy::indexing_slicing, reason = "the place is that of the one found, or of the last one")]
     fn of(&mut self, stamp: Stamp) -> &mut Recent {
         let place = self.recent.iter().position(|recent| recent.stamp == stamp).unwrap_or_else(|| {
             if self.recent.len() >= MEMORY {

@@ -206,7 +206,7 @@ fn joint_of(numbers: &[f64], map: &LandmarkMap) -> Result<DMatrix<f64>, String> 
     if !numbers.iter().all(|number| number.is_finite()) {
         return Err("its joint covariance has a number that is not finite".to_owned());
     }
-    let at = |i: usize, j: usize| numbers[i * (i + 1) / 2 + j];
+    let at = |i: usize, j: usize| numbers.get(i * (i + 1) / 2 + j).copied().unwrap_or(f64::NAN);
     let joint = DMatrix::from_fn(rows, rows, |i, j| at(i.max(j), i.min(j)));
     for (k, landmark) in map.landmarks.iter().enumerate() {
         let own = joint.fixed_view::<2, 2>(2 * k, 2 * k);
@@ -214,10 +214,11 @@ fn joint_of(numbers: &[f64], map: &LandmarkMap) -> Result<DMatrix<f64>, String> 
             return Err(format!("its joint covariance differs from that of landmark {}", landmark.id));
         }
     }
-    let exceeds = |i: usize, j: usize| joint[(i, j)].powi(2) > joint[(i, i)] * joint[(j, j)] * (1.0 + 1e-6);
+    let exceeds = |i: usize, j: usize| at(i, j).powi(2) > at(i, i) * at(j, j) * (1.0 + 1e-6);
     match (0..rows).find(|&i| (0..i).any(|j| exceeds(i, j))) {
         Some(i) => {
-            Err(format!("its joint covariance is not positive semidefinite at landmark {}", map.landmarks[i / 2].id))
+            let id = map.landmarks.get(i / 2).map_or(0, |landmark| landmark.id);
+            Err(format!("its joint covariance is not positive semidefinite at landmark {id}"))
         }
         None => Ok(joint),
     }

@@ -233,8 +233,8 @@ impl Reader {
         let mut found = Vec::with_capacity(entries.len());
         for (k, entry) in entries.iter().enumerate() {
             let line = lines.as_ref().and_then(|lines| lines.get(k).copied());
-            let place = |k: usize| match &lines {
-                Some(lines) => format!("line {}", lines[k]),
+            let place = |k: usize| match lines.as_ref().and_then(|lines| lines.get(k)) {
+                Some(line) => format!("line {line}"),
                 None => format!("landmark {}", k + 1),
             };
             let mut say = |what: String| {

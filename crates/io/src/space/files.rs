@@ -244,8 +244,9 @@ fn add_to_truth(
         let row = row?;
         let stamp = row.stamp(0)?;
         let at = recording.truth.binary_search_by_key(&stamp, |truth| truth.stamp);
-        if let (Some(value), Ok(at)) = (vector(&row, 1)?, at) {
-            set(&mut recording.truth[at], value);
+        let truth = at.ok().and_then(|at| recording.truth.get_mut(at));
+        if let (Some(value), Some(truth)) = (vector(&row, 1)?, truth) {
+            set(truth, value);
         }
     }
     Ok(())

@@ -10,7 +10,7 @@
 use super::data::{Layout, SpaceRecording, TruePose, Twist};
 use super::files::{self, Transform, drop_row, in_order, numbers, vector};
 use super::jumps::keep_longest_run;
-use super::tags::{CameraDistortion, StatedTag, TagCamera, TagFrames, TagSeen, are_corners};
+use super::tags::{CameraDistortion, StatedTag, TagCamera, TagFrames, TagSeen, are_corners, corners_of};
 use crate::recording::OpenError;
 use crate::yaml;
 use lienav_lie::{LieGroup, Se3, So3};
@@ -105,7 +105,7 @@ fn read_corners(folder: &Path, offset_s: f64, size_m: f64, recording: &mut Space
     for row in files::table(folder, "corners.csv")?.columns(COLUMNS)? {
         let row = row?;
         let (stamp, id) = (row.stamp(0)? + offset_s, u64::from(row.identity(1)?));
-        let corners = numbers::<8>(&row, 2)?.map(|z| std::array::from_fn(|k| Vector2::new(z[2 * k], z[2 * k + 1])));
+        let corners = numbers::<8>(&row, 2)?.map(corners_of);
         match corners.filter(are_corners) {
             Some(corners) if frames.add(stamp, TagSeen { camera: 0, id, size_m, corners }) => {}
             Some(_) => drop_row(recording, "too_many"),
@@ -133,9 +133,9 @@ fn read_twists(folder: &Path, recording: &mut SpaceRecording) -> Result<(), Open
         files::count(recording, "duplicate_stamp", repeated);
         // What the first row says is since an instant that the file does not have.
         for pair in rows.windows(2) {
-            let seconds = pair[1].0.since(pair[0].0);
-            let (velocity, rate) = (pair[1].1 / seconds, pair[1].2 / seconds);
-            recording.twists.push(Twist { stamp: pair[0].0, velocity, rate });
+            let &[(stamp, ..), (end, shift, turn)] = pair else { continue };
+            let seconds = end.since(stamp);
+            recording.twists.push(Twist { stamp, velocity: shift / seconds, rate: turn / seconds });
         }
     }
     if let Some(table) = files::optional_table(folder, "chassis_speed.csv")? {

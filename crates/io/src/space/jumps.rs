@@ -3,9 +3,8 @@
 use super::data::TruePose;
 
 /// Whether a body would have had to be faster than this between two poses, m/s.
-fn jumps(pair: &[TruePose], fastest: f64) -> bool {
-    let seconds = pair[1].stamp.since(pair[0].stamp);
-    (pair[1].pose.translation - pair[0].pose.translation).norm() > fastest * seconds
+fn jumps(from: &TruePose, to: &TruePose, fastest: f64) -> bool {
+    (to.pose.translation - from.pose.translation).norm() > fastest * to.stamp.since(from.stamp)
 }
 
 /// Leaves out poses between which the body would have had to be faster than this, m/s, and runs of less than a second
@@ -13,22 +12,23 @@ fn jumps(pair: &[TruePose], fastest: f64) -> bool {
 pub(super) fn leave_out_jumps(truth: &mut Vec<TruePose>, fastest: f64) -> u64 {
     const SHORTEST_S: f64 = 1.0;
     const GAP_S: f64 = 0.5;
-    let is_jump: Vec<bool> = truth.windows(2).map(|pair| jumps(pair, fastest)).collect();
-    let is_gap = |k: usize| truth[k + 1].stamp.since(truth[k].stamp) > GAP_S;
-    let mut is_kept = vec![true; truth.len()];
-    let mut first = 0;
-    for k in 0..truth.len() {
-        let ends = k + 1 == truth.len() || is_jump[k] || is_gap(k);
-        if !ends {
-            continue;
+    let is_gap = |from: &TruePose, to: &TruePose| to.stamp.since(from.stamp) > GAP_S;
+    let mut runs = truth.chunk_by(|from, to| !jumps(from, to, fastest) && !is_gap(from, to)).peekable();
+    let mut is_kept: Vec<bool> = Vec::with_capacity(truth.len());
+    let mut before = false;
+    while let Some(run) = runs.next() {
+        let next = runs.peek().and_then(|next| next.first());
+        let after = run.last().zip(next).is_some_and(|(from, to)| jumps(from, to, fastest));
+        let is_short = run.first().zip(run.last()).is_some_and(|(from, to)| to.stamp.since(from.stamp) < SHORTEST_S);
+        let mut kept = vec![!((before || after) && is_short); run.len()];
+        if let Some(first) = kept.first_mut() {
+            *first &= !before;
         }
-        let (before, after) = (first > 0 && is_jump[first - 1], k + 1 < truth.len() && is_jump[k]);
-        let is_short = truth[k].stamp.since(truth[first].stamp) < SHORTEST_S;
-        if (before || after) && is_short {
-            is_kept[first..=k].fill(false);
+        if let Some(last) = kept.last_mut() {
+            *last &= !after;
         }
-        (is_kept[first], is_kept[k]) = (is_kept[first] && !before, is_kept[k] && !after);
-        first = k + 1;
+        is_kept.append(&mut kept);
+        before = after;
     }
     retain(truth, &is_kept)
 }
@@ -36,10 +36,12 @@ pub(super) fn leave_out_jumps(truth: &mut Vec<TruePose>, fastest: f64) -> u64 {
 /// Keeps the longest run of poses between two of which the body is not faster than this, m/s. Returns how many are left
 /// out.
 pub(super) fn keep_longest_run(truth: &mut Vec<TruePose>, fastest: f64) -> u64 {
-    let mut starts = vec![0];
-    starts.extend((1..truth.len()).filter(|k| jumps(&truth[k - 1..=*k], fastest)));
-    starts.push(truth.len());
-    let longest = starts.windows(2).max_by_key(|run| run[1] - run[0]).map_or(0..0, |run| run[0]..run[1]);
+    let mut end = 0;
+    let runs = truth.chunk_by(|from, to| !jumps(from, to, fastest)).map(|run| {
+        end += run.len();
+        end - run.len()..end
+    });
+    let longest = runs.max_by_key(|run| run.len()).unwrap_or(0..0);
     let is_kept: Vec<bool> = (0..truth.len()).map(|k| longest.contains(&k)).collect();
     retain(truth, &is_kept)
 }

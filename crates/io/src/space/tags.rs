@@ -130,11 +130,17 @@ impl TagFrames {
     }
 }
 
+/// Four corners from the eight numbers of a row.
+pub(super) fn corners_of([u0, v0, u1, v1, u2, v2, u3, v3]: [f64; 8]) -> [Vector2<f64>; 4] {
+    [Vector2::new(u0, v0), Vector2::new(u1, v1), Vector2::new(u2, v2), Vector2::new(u3, v3)]
+}
+
 /// Whether corners are finite, and those of a convex quadrangle.
 pub(super) fn are_corners(corners: &[Vector2<f64>; 4]) -> bool {
     const LARGEST_PX: f64 = 1e5;
-    let edge = |k: usize| corners[(k + 1) % 4] - corners[k];
-    let turn = |k: usize| edge(k).perp(&edge((k + 1) % 4));
+    let [a, b, c, d] = corners;
+    let (ab, bc, cd, da) = (b - a, c - b, d - c, a - d);
+    let turns = [ab.perp(&bc), bc.perp(&cd), cd.perp(&da), da.perp(&ab)];
     corners.iter().flat_map(|corner| corner.iter()).all(|x| x.abs() < LARGEST_PX)
-        && ((0..4).all(|k| turn(k) > 0.0) || (0..4).all(|k| turn(k) < 0.0))
+        && (turns.iter().all(|turn| *turn > 0.0) || turns.iter().all(|turn| *turn < 0.0))
 }

@@ -8,8 +8,9 @@
 use super::data::{Layout, SpaceRecording, TruePose, Twist};
 use super::files::{self, Transform, drop_row, in_order, numbers, vector};
 use super::jumps::leave_out_jumps;
-use super::tags::{CameraDistortion, OnBoard, StatedTag, TagCamera, TagFrames, TagSeen, are_corners};
+use super::tags::{CameraDistortion, OnBoard, StatedTag, TagCamera, TagFrames, TagSeen, are_corners, corners_of};
 use crate::recording::OpenError;
+use crate::trajectory::matrix;
 use crate::yaml;
 use lienav_base::stamp::Stamp;
 use lienav_lie::se3::split;
@@ -211,7 +212,7 @@ fn read_corners(folder: &Path, file: &TagsFile, recording: &mut SpaceRecording) 
         let (stamp, id) = (row.stamp(0)?, row.identity(2)?);
         let camera = recording.tags.cameras.iter().position(|camera| camera.name == row.word(1));
         let id = file.identity(id, stamp);
-        let corners = numbers::<8>(&row, 4)?.map(|z| std::array::from_fn(|k| Vector2::new(z[2 * k], z[2 * k + 1])));
+        let corners = numbers::<8>(&row, 4)?.map(corners_of);
         let problem = match (camera, corners.filter(are_corners), file.size(id)) {
             _ if file.ignore_tags.contains(&id) => Some("ignored_tag"),
             _ if file.max_hamming_distance.is_some_and(|most| row.identity(3).is_ok_and(|found| found > most)) => {
@@ -253,7 +254,7 @@ fn read_odometry(folder: &Path, file: &TagsFile, recording: &mut SpaceRecording)
     let repeated = in_order(&mut poses, |pose| pose.0);
     files::count(recording, "duplicate_stamp", repeated);
     for pair in poses.windows(2) {
-        let (from, to) = (pair[0], pair[1]);
+        let [from, to] = pair else { continue };
         let (turn, shift) = split(&(from.1.inverse() * to.1).log());
         let seconds = to.0.since(from.0);
         recording.twists.push(Twist { stamp: from.0, velocity: shift / seconds, rate: turn / seconds });
@@ -282,11 +283,7 @@ fn read_reference(folder: &Path, recording: &mut SpaceRecording) -> Result<(), O
         };
         recording.truth.push(TruePose { stamp, pose: Se3::new(rotation, place), velocity: None, force_bias: None });
         if let Some(upper) = numbers::<21>(&row, 8)? {
-            let mut own = Matrix6::zeros();
-            let places = (0..6).flat_map(|i| (i..6).map(move |j| (i, j)));
-            for ((i, j), value) in places.zip(upper) {
-                (own[(i, j)], own[(j, i)]) = (value, value);
-            }
+            let own = matrix(&upper);
             let mut turn = Matrix6::zeros();
             turn.fixed_view_mut::<3, 3>(0, 0).copy_from(rotation.matrix());
             turn.fixed_view_mut::<3, 3>(3, 3).copy_from(rotation.matrix());

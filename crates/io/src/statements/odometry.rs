@@ -127,9 +127,10 @@ impl<const N: usize> Tally<N> {
     }
 
     /// Which of the suppositions fits; none where one of the two stands still, which fits any small number.
-    fn supposed(&self) -> Option<usize> {
-        let fits = |&agree: &f64| agree > 0.8 * self.moving;
-        self.supposed.iter().position(fits).filter(|_| !self.stands_still())
+    fn supposed<T>(&self, suppositions: &[Supposition<T>; N]) -> Option<&'static str> {
+        let mut counted = self.supposed.iter().zip(suppositions);
+        let fitting = counted.find(|&(&agree, _)| agree > 0.8 * self.moving);
+        fitting.filter(|_| !self.stands_still()).map(|(_, (cause, _))| *cause)
     }
 }
 
@@ -213,8 +214,7 @@ impl OdometryCheck {
     pub fn findings(&self, topic: &str) -> Vec<Finding> {
         let linear = self.linear.contradicts().then(|| {
             let [pose, twist, apart] = self.linear.means();
-            let cause =
-                self.linear.supposed().map_or_else(|| one_stands_still(pose, twist), |k| LINEAR[k].0.to_owned());
+            let cause = self.linear.supposed(&LINEAR).map_or_else(|| one_stands_still(pose, twist), str::to_owned);
             format!(
                 "twist and pose of {topic} disagree: the pose moves at {pose:.2} m/s, the twist says {twist:.2} m/s, \
                  and they are {apart:.2} m/s apart (means while it moves); the filter believes the twist: {cause}"
@@ -224,8 +224,7 @@ impl OdometryCheck {
         let is_said = linear.is_some() && self.linear.stands_still() && self.angular.stands_still();
         let angular = (self.angular.contradicts() && !is_said).then(|| {
             let [pose, twist, apart] = self.angular.means();
-            let cause =
-                self.angular.supposed().map_or_else(|| one_stands_still(pose, twist), |k| ANGULAR[k].0.to_owned());
+            let cause = self.angular.supposed(&ANGULAR).map_or_else(|| one_stands_still(pose, twist), str::to_owned);
             format!(
                 "twist and pose of {topic} disagree: the pose turns at {pose:.2} rad/s, the twist says {twist:.2} \
                  rad/s, and they are {apart:.2} rad/s apart (means while it turns); the filter believes the twist: \

@@ -2,7 +2,7 @@
 
 use super::chain::Chain;
 use super::convention::Convention;
-use super::data::{BAD_ORIENTATION, MOST_POSES, Trajectory, Upper, place};
+use super::data::{BAD_ORIENTATION, MOST_POSES, Trajectory, Upper, upper};
 use super::text::{too_many, unit};
 use crate::bag::cdr::{CdrError, decode};
 use crate::bag::{BagReader, Topic, UNREADABLE};
@@ -12,7 +12,7 @@ use crate::messages::{
 };
 use crate::recording::OpenError;
 use crate::transforms::plain;
-use nalgebra::{Isometry3, Vector3};
+use nalgebra::{Isometry3, Matrix6, Vector3};
 use std::path::Path;
 
 /// A message whose nanoseconds are a second or more.
@@ -54,7 +54,8 @@ pub fn read(
     let mut unreadable = 0;
     let mut done = 0;
     for record in bag.by_ref() {
-        if taken.take(&types[record.topic], &record.data).is_err() {
+        let type_name = types.get(record.topic).map_or("", String::as_str);
+        if taken.take(type_name, &record.data).is_err() {
             unreadable += 1;
         }
         done += 1;
@@ -183,11 +184,5 @@ fn add(
 
 /// The upper triangle of 36 numbers by rows; of two numbers that should be one, their mean.
 fn upper_of(rows: &[f64; 36]) -> Upper {
-    let mut upper = [0.0; 21];
-    for i in 0..6 {
-        for j in i..6 {
-            upper[place(i, j)] = 0.5 * (rows[6 * i + j] + rows[6 * j + i]);
-        }
-    }
-    upper
+    upper(&Matrix6::from_row_slice(rows))
 }

@@ -47,7 +47,7 @@ pub fn each<T: Send>(
     let (mut rest, mut lines, mut done, mut ended) = (Vec::new(), 0_u64, 0_u64, false);
     let parse_block = |block: &Block| {
         let text = std::str::from_utf8(&block.bytes).map_err(|error| {
-            let before = &block.bytes[..error.valid_up_to()];
+            let before = block.bytes.get(..error.valid_up_to()).unwrap_or_default();
             at(block.lines_before + count(before) + 1, "it is no text in UTF-8; give a text file".to_owned())
         })?;
         parse(text).map_err(|found| at(block.lines_before + found.line, found.problem))
@@ -70,7 +70,7 @@ pub fn each<T: Send>(
             blocks.push(block);
         }
         let parsed: Vec<Result<T, OpenError>> = thread::scope(|scope| {
-            let others: Vec<_> = blocks[1..].iter().map(|block| scope.spawn(|| parse_block(block))).collect();
+            let others: Vec<_> = blocks.iter().skip(1).map(|block| scope.spawn(|| parse_block(block))).collect();
             let first = blocks.first().map(parse_block);
             let others = others.into_iter().map(|thread| {
                 thread.join().unwrap_or_else(|_| Err(at(1, "the text cannot be taken apart".to_owned())))

@@ -84,10 +84,10 @@ impl Chain {
             chain.push(poses);
             at = above;
         }
-        let Some(fastest) = (0..chain.len()).max_by_key(|&k| chain[k].len()) else {
+        let Some(fastest) = chain.iter().max_by_key(|link| link.len()) else {
             return Err(format!("{} is given as both frames; give two", self.parent));
         };
-        let stamps = chain[fastest].stamps.clone();
+        let stamps = fastest.stamps.clone();
         let mut near = vec![0; chain.len()];
         let mut trajectory = Trajectory::default();
         for stamp in stamps {

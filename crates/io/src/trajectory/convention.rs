@@ -135,7 +135,7 @@ impl Convention {
     /// The convention of a name.
     pub fn named(name: &str) -> Option<Self> {
         let all = [Self::Ros, Self::Gtsam, Self::OpenVins, Self::Left];
-        Self::NAMES.iter().position(|known| *known == name).map(|at| all[at])
+        all.into_iter().find(|known| known.name() == name)
     }
 
     /// Its name.

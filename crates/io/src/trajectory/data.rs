@@ -78,20 +78,22 @@ impl Trajectory {
         let is_finite = |pose: &Isometry3<f64>| {
             pose.translation.vector.iter().all(|x| x.is_finite()) && pose.rotation.coords.iter().all(|x| x.is_finite())
         };
-        let kept: Vec<usize> = (0..count).filter(|&k| is_finite(&self.poses[k])).collect();
+        let finite = self.poses.iter().enumerate().filter(|(_, pose)| is_finite(pose));
+        let kept: Vec<usize> = finite.map(|(k, _)| k).collect();
         if kept.len() < count {
             *self.dropped.entry(NOT_FINITE).or_default() += (count - kept.len()) as u64;
             self.keep(&kept);
         }
-        let late = self.stamps.windows(2).filter(|pair| pair[1] < pair[0]).count();
+        let late = self.stamps.iter().zip(self.stamps.iter().skip(1)).filter(|(stamp, next)| next < stamp).count();
         if late > 0 {
             *self.dropped.entry(OUT_OF_ORDER).or_default() += late as u64;
             let mut order: Vec<usize> = (0..self.stamps.len()).collect();
-            order.sort_by_key(|&k| self.stamps[k]);
+            order.sort_by_key(|&k| self.stamps.get(k));
             self.keep(&order);
         }
-        let is_new = |k: &usize| *k == 0 || self.stamps[*k] != self.stamps[*k - 1];
-        let kept: Vec<usize> = (0..self.stamps.len()).filter(is_new).collect();
+        let mut last = None;
+        let new = self.stamps.iter().enumerate().filter(|(_, stamp)| last.replace(**stamp) != Some(**stamp));
+        let kept: Vec<usize> = new.map(|(k, _)| k).collect();
         if kept.len() < self.stamps.len() {
             *self.dropped.entry(REPEATED_STAMP).or_default() += (self.stamps.len() - kept.len()) as u64;
             self.keep(&kept);
@@ -99,11 +101,9 @@ impl Trajectory {
     }
 
     fn keep(&mut self, which: &[usize]) {
-        self.stamps = which.iter().map(|&k| self.stamps[k]).collect();
-        self.poses = which.iter().map(|&k| self.poses[k]).collect();
-        if !self.covariances.is_empty() {
-            self.covariances = which.iter().map(|&k| self.covariances[k]).collect();
-        }
+        self.stamps = those(&self.stamps, which);
+        self.poses = those(&self.poses, which);
+        self.covariances = those(&self.covariances, which);
     }
 
     /// The stated covariance of a pose, its numbers in their own order and axes; `None` where it is absent, or where
@@ -131,12 +131,12 @@ impl Trajectory {
             return Some(pose);
         }
         let before = after.checked_sub(1)?;
-        let (earlier, from) = (self.stamps[before], self.poses[before]);
+        let (&earlier, from) = (self.stamps.get(before)?, self.poses.get(before)?);
         let gap = later.since(earlier);
         if gap > max_gap_s || gap <= 0.0 {
             return None;
         }
-        Some(between(&from, &pose, stamp.since(earlier) / gap))
+        Some(between(from, &pose, stamp.since(earlier) / gap))
     }
 
     /// The first pose that is not before `stamp`, looked for from `near` on.
@@ -155,6 +155,10 @@ impl Trajectory {
     }
 }
 
+fn those<T: Copy>(all: &[T], which: &[usize]) -> Vec<T> {
+    which.iter().filter_map(|&k| all.get(k).copied()).collect()
+}
+
 /// A pose between two, `part` of the way.
 pub fn between(from: &Isometry3<f64>, to: &Isometry3<f64>, part: f64) -> Isometry3<f64> {
     let position = from.translation.vector.lerp(&to.translation.vector, part);
@@ -164,11 +168,13 @@ pub fn between(from: &Isometry3<f64>, to: &Isometry3<f64>, part: f64) -> Isometr
 }
 
 /// The whole matrix of an upper triangle.
+#[allow(clippy::indexing_slicing, reason = "the places of a 6×6 matrix are below 21")]
 pub fn matrix(upper: &Upper) -> Matrix6<f64> {
     Matrix6::from_fn(|i, j| upper[place(i, j)])
 }
 
 /// The upper triangle of a matrix; of two numbers that should be one, their mean.
+#[allow(clippy::indexing_slicing, reason = "the places of a 6×6 matrix are below 21")]
 pub fn upper(matrix: &Matrix6<f64>) -> Upper {
     let mut upper = [0.0; 21];
     for i in 0..6 {

@@ -16,6 +16,7 @@ mod source;
 mod text;
 
 pub use convention::{Axes, Convention, Meaning, Order};
+pub(crate) use data::matrix;
 pub use data::{Trajectory, Upper};
 pub use source::{Options, open};
 

@@ -142,19 +142,25 @@ impl Row {
             let Some(cell) = cells.next() else {
                 return Err(format!("it has {at} columns; expected {}", layout.columns.len()));
             };
-            let number = || number(cell, at);
-            match *column {
-                Column::Other => {}
-                Column::Seconds => row.stamp = seconds(cell)?,
+            let number_of = match *column {
+                Column::Other => None,
+                Column::Seconds => {
+                    row.stamp = seconds(cell)?;
+                    None
+                }
                 Column::Nanoseconds => {
                     let nanos = cell.parse().map_err(|_| format!("'{}' is no stamp, ns", shown(cell)))?;
                     row.stamp = Stamp::from_nanos(nanos);
+                    None
                 }
-                Column::Position(k) => row.position[k] = number()?,
-                Column::Quaternion(k) => row.quaternion.get_or_insert([0.0; 4])[k] = number()?,
-                Column::Angle(k) => row.angles[k] = number()?,
-                Column::Covariance(k) => row.covariance[k] = number()?,
-                Column::Matrix(k) => row.matrix.get_or_insert([0.0; 12])[k] = number()?,
+                Column::Position(k) => row.position.get_mut(k),
+                Column::Quaternion(k) => row.quaternion.get_or_insert([0.0; 4]).get_mut(k),
+                Column::Angle(k) => row.angles.get_mut(k),
+                Column::Covariance(k) => row.covariance.get_mut(k),
+                Column::Matrix(k) => row.matrix.get_or_insert([0.0; 12]).get_mut(k),
+            };
+            if let Some(number_of) = number_of {
+                *number_of = number(cell, at)?;
             }
         }
         Ok(row)

@@ -31,7 +31,7 @@ impl Worker {
             self.log.warn_of(invalid.word(), || format!("{invalid}: {REINITIALIZED}"));
         }
         let step = step?;
-        let traced = self.slam.trace().map_or(&[][..], |trace| &trace.steps);
+        let traced = self.slam.trace().map_or(Default::default(), |trace| trace.steps.as_slice());
         self.health.processed(&step, traced);
         let count = self.slam.reinitialized_landmarks() - landmarks_before;
         if count > 0 {

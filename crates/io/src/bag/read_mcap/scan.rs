@@ -22,7 +22,8 @@ impl McapFile {
             }
             let prefix = self.file.read_at(position, PREFIX)?;
             let mut fields = Fields(&prefix);
-            let (opcode, length) = (fields.bytes(1).map_or(0, |one| one[0]), fields.u64().unwrap_or(0));
+            let (opcode, length) =
+                (fields.bytes(1).and_then(|one| one.first().copied()).unwrap_or(0), fields.u64().unwrap_or(0));
             if opcode == op::DATA_END || opcode == op::FOOTER {
                 let magic_length = mcap::MAGIC.len() as u64;
                 if self.file.read_at(self.file_length - magic_length, magic_length)? != mcap::MAGIC {

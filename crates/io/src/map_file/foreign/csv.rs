@@ -68,7 +68,7 @@ pub(super) fn read(text: &str) -> Result<Found, Vec<Problem>> {
             continue;
         }
         let mut entry = Mapping::new();
-        let mut covariance = [None, None, None];
+        let (mut xx, mut xy, mut yy) = (None, None, None);
         for (key, cell) in keys.iter().zip(&cells) {
             let Some(key) = key else { continue };
             if cell.is_empty() {
@@ -79,12 +79,14 @@ pub(super) fn read(text: &str) -> Result<Found, Vec<Problem>> {
                 continue;
             }
             let value = if separator == ';' { scalar(&cell.replace(',', ".")) } else { scalar(cell) };
-            match ["xx_m2", "xy_m2", "yy_m2"].iter().position(|part| part == key) {
-                Some(part) => covariance[part] = Some(value),
-                None => drop(entry.insert((*key).into(), value)),
+            match *key {
+                "xx_m2" => xx = Some(value),
+                "xy_m2" => xy = Some(value),
+                "yy_m2" => yy = Some(value),
+                key => drop(entry.insert(key.into(), value)),
             }
         }
-        if let [Some(xx), xy, Some(yy)] = covariance {
+        if let (Some(xx), Some(yy)) = (xx, yy) {
             entry.insert("covariance_m2".into(), Yaml::Sequence(vec![xx, xy.unwrap_or_else(|| 0.into()), yy]));
         }
         found.entries.push(entry);
@@ -106,8 +108,10 @@ fn classes_for_ids(names: &[String], keys: &mut [Option<&str>], rows: &[(usize, 
         return;
     };
     let is_word = |cell: &String| !cell.is_empty() && scalar(cell).is_string();
-    if rows.iter().any(|(_, cells)| cells.get(tag).is_some_and(is_word)) {
-        keys[tag] = Some("class");
+    if rows.iter().any(|(_, cells)| cells.get(tag).is_some_and(is_word))
+        && let Some(key) = keys.get_mut(tag)
+    {
+        *key = Some("class");
     }
 }
 

@@ -87,14 +87,15 @@ fn refuse_degrees(document: &Value, features: &[Value]) -> Result<(), Vec<Proble
             Some([point.get(0)?.as_f64()?, point.get(1)?.as_f64()?])
         })
         .collect();
-    let span = |k: usize| {
+    let span = |of: fn(&[f64; 2]) -> f64| {
         let (least, most) = points
             .iter()
-            .fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), point| (least.min(point[k]), most.max(point[k])));
+            .map(of)
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), value| (least.min(value), most.max(value)));
         most - least
     };
     let are_degrees = |[x, y]: &[f64; 2]| x.abs() <= 180.0 && y.abs() <= 90.0;
-    let (x, y) = (span(0), span(1));
+    let (x, y) = (span(|[x, _]| *x), span(|[_, y]| *y));
     if points.len() >= 2 && points.iter().all(are_degrees) && x.max(y) > 0.0 && x.max(y) < LEAST_SPAN_M {
         let what = format!("{} points lie within {:.1} mm: these are degrees (RFC 7946)", points.len(), 1e3 * x.max(y));
         return Err(problem(None, format!("{what}; {remedy}")));

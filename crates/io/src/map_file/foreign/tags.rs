@@ -92,14 +92,11 @@ pub(super) fn read_field(tags: &[serde_json::Value]) -> Result<Found, Vec<Proble
 
 /// Three numbers, 0 where they are left out.
 fn vector(of: Option<&Yaml>) -> Result<Vector3<f64>, String> {
-    let mut found = Vector3::zeros();
-    for (k, key) in ["x", "y", "z"].iter().enumerate() {
-        if let Some(value) = of.and_then(|of| of.get(*key)) {
-            found[k] =
-                value.as_f64().filter(|x| x.is_finite()).ok_or_else(|| format!("'{key}' is no finite number"))?;
-        }
-    }
-    Ok(found)
+    let number = |key: &str| match of.and_then(|of| of.get(key)) {
+        Some(value) => value.as_f64().filter(|x| x.is_finite()).ok_or_else(|| format!("'{key}' is no finite number")),
+        None => Ok(0.0),
+    };
+    Ok(Vector3::new(number("x")?, number("y")?, number("z")?))
 }
 
 /// A pose with the standard deviations of its position.
