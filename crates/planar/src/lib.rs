@@ -53,8 +53,8 @@
 //! 3. **Propagate**: [`motion`] makes relative motion of odometry, [`mod@propagate`] moves the state along it.
 //! 4. **Associate**: `lienav-associate`. [`associated`] is its result, [`gate_bounds`] has the bounds, [`known_map`]
 //!    the landmarks that are known before the run.
-//! 5. **Update**: [`mod@linearize`] computes residuals and Jacobians, [`mod@update`] the gain, [`mod@retract`] and [`chart`]
-//!    apply the correction. [`time_correlation`] learns how long errors last.
+//! 5. **Update**: [`mod@linearize`] computes residuals and Jacobians, [`mod@update`] the gain, [`mod@retract`] and
+//!    [`chart`] apply the correction. [`time_correlation`] learns how long errors last.
 //! 6. **Augment**, **prune**: [`augment`] adds landmarks, [`prune`] drops them, [`georeference`] ties the map to the
 //!    world.
 //!

@@ -100,7 +100,7 @@ impl EvidenceTally {
         evidence_tally
     }
 
-    /// The evidence of one landmark with this log-likelihood ratio, for tests of the hypotheses that it decides between.
+    /// The evidence of one landmark with this log-likelihood ratio, for tests of hypotheses.
     #[doc(hidden)]
     pub fn telling(log_ratio: f64) -> Self {
         Self { known: vec![Known { id: 0, log_ratio, is_read: log_ratio > 0.0, next: log_ratio }], ..Self::default() }
