@@ -31,8 +31,10 @@ const TARGET: &str = "target/xtask";
 /// The same for the filter in space.
 const INERTIAL: &str = "crates/inertial/Cargo.toml";
 const INERTIAL_TARGET: &str = "target/inertial";
+/// And for the pipeline around it.
+const SPACE: &str = "crates/space/Cargo.toml";
 
-const CHECKS: [Check; 12] = [
+const CHECKS: [Check; 15] = [
     Check { name: "format", arguments: &["fmt", "--all", "--check"], needs_ros: false },
     Check { name: "format of xtask", arguments: &["fmt", "--manifest-path", XTASK, "--check"], needs_ros: false },
     Check {
@@ -74,6 +76,27 @@ const CHECKS: [Check; 12] = [
     Check {
         name: "tests of inertial",
         arguments: &["test", "--manifest-path", INERTIAL, "--target-dir", INERTIAL_TARGET],
+        needs_ros: false,
+    },
+    Check { name: "format of space", arguments: &["fmt", "--manifest-path", SPACE, "--check"], needs_ros: false },
+    Check {
+        name: "clippy of space",
+        arguments: &[
+            "clippy",
+            "--manifest-path",
+            SPACE,
+            "--target-dir",
+            INERTIAL_TARGET,
+            "--all-targets",
+            "--",
+            "-D",
+            "warnings",
+        ],
+        needs_ros: false,
+    },
+    Check {
+        name: "tests of space",
+        arguments: &["test", "--manifest-path", SPACE, "--target-dir", INERTIAL_TARGET],
         needs_ros: false,
     },
     Check {
