@@ -8,7 +8,7 @@ use crate::measured::Stated;
 use crate::output::{Counts, DropReason, Landmark, PoseEstimate, Quality, Step};
 use crate::running::Running;
 use crate::start::{self, Known};
-use crate::world::{Map3d, MapError, place};
+use crate::world::{Map3d, MapError, own_covariance, place};
 use lienav_base::clock::{ClockGuard, Limits, Verdict};
 use lienav_base::settings::OutOfRange;
 use lienav_base::stamp::Stamp;
@@ -435,15 +435,17 @@ impl Slam3d {
         }
     }
 
-    /// The landmarks, each with its own covariance.
+    /// The landmarks of the state, each with its own covariance; none before the start.
     pub fn landmarks(&self) -> Vec<Landmark> {
-        let map = self.map();
-        let landmark = |(k, one): (usize, &crate::world::MapLandmark)| Landmark {
+        let Some(running) = &self.running else { return Vec::new() };
+        let state = &running.estimator.state;
+        let points = state.landmarks.iter().enumerate().filter(|(_, landmark)| landmark.is_point());
+        let landmark = |(i, one): (usize, &lienav_inertial::state::landmark::Landmark)| Landmark {
             id: one.id,
-            position: one.position.into(),
-            covariance: map.block(k, k),
+            position: one.position,
+            covariance: own_covariance(state, i, &self.filter),
         };
-        map.landmarks.iter().enumerate().map(landmark).collect()
+        points.map(landmark).collect()
     }
 
     /// The pose at the newest sample of the inertial sensor; `None` before the start.

@@ -73,7 +73,7 @@ impl Map3d {
     /// The landmarks of a state.
     pub fn of(state: &State, filter: &Filter) -> Self {
         let points: Vec<usize> = (0..state.landmarks.len()).filter(|i| state.landmarks[*i].is_point()).collect();
-        let (n, nav) = (state.covariance.dim(), &state.nav);
+        let n = state.covariance.dim();
         // δp of all landmarks by the errors of the state: those of the filter's coordinates, by the left ones.
         let mut by_state = DMatrix::zeros(3 * points.len(), n);
         for (k, i) in points.iter().enumerate() {
@@ -87,7 +87,6 @@ impl Map3d {
             let one = &state.landmarks[*i];
             MapLandmark { id: one.id, position: one.position.into() }
         };
-        debug_assert!(nav.position.iter().all(|x| x.is_finite()));
         Self { landmarks: points.iter().map(landmark).collect(), covariance: lower(&covariance) }
     }
 
@@ -170,6 +169,16 @@ impl Map3d {
             }
         }
     }
+}
+
+/// The covariance of landmark `i` in the map, m².
+pub fn own_covariance(state: &State, i: usize, filter: &Filter) -> Matrix3<f64> {
+    let (by_own, by_nav) = to_world(state, &state.landmarks[i].position, filter);
+    let (p, row) = (&state.covariance, state.covariance.row_of(i));
+    let shared = by_own * p.block::<3, NAV>(row, 0) * by_nav.transpose();
+    let own = by_own * p.block::<3, 3>(row, row) * by_own.transpose() + by_nav * p.nav() * by_nav.transpose();
+    let sum = own + shared + shared.transpose();
+    0.5 * (sum + sum.transpose())
 }
 
 /// The axes in which errors of landmarks are, from those of the world.

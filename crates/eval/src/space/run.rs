@@ -119,8 +119,8 @@ fn with_inertial(
     if options.has_map {
         slam.load_map(map_of(recording, truth, settings, options)).map_err(|error| unusable(&error))?;
     }
-    let mut session = Session::default();
-    session.watch = (options.window > 0).then(|| Watch::new(filter, options.window));
+    let watch = (options.window > 0).then(|| Watch::new(filter, options.window));
+    let mut session = Session { watch, ..Session::default() };
     let mut instants = Instants::new(recording, begin.stamp, settings.grid_hz);
     // The state of the start holds until the first instant.
     slam.begin(begin.state, instants.first().unwrap_or(begin.stamp));

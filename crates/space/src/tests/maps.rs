@@ -35,6 +35,9 @@ fn the_joint_covariance_survives_a_change_of_the_state() {
     play(&mut slam, &run);
     let map = slam.map();
     let before = slam.pose().unwrap();
+    for (k, landmark) in slam.landmarks().iter().enumerate() {
+        assert!((landmark.covariance - map.block(k, k)).amax() < 1e-12, "{}", landmark.covariance);
+    }
     slam.load_map(map.clone()).unwrap();
     let again = slam.map();
     assert_eq!(again.landmarks, map.landmarks);

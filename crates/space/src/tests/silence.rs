@@ -58,3 +58,33 @@ fn frames_that_are_silent_for_a_minute_make_the_pose_wide() {
     assert!(worst < 5.0 && in_silence < 5.0, "{worst} {in_silence}");
     assert!(behind < 0.3, "{behind} m");
 }
+
+#[test]
+fn a_body_that_stands_without_frames_stays_where_it_is_and_learns_nothing_of_its_heading() {
+    let mut config = config();
+    config.start.yaw_std_rad = 0.2;
+    config.start.position_std_m = 0.5;
+    let mut slam = slam(config);
+    let still = run(1.9, 3, false).samples;
+    let mut stamp = still[0].stamp;
+    let at = |slam: &mut crate::Slam3d| {
+        steps(slam);
+        slam.pose().unwrap()
+    };
+    let mut first = None;
+    for k in 0..24_000 {
+        slam.push_imu(&crate::ImuSample { stamp, ..still[k % still.len()] }).unwrap();
+        stamp = stamp + 0.005;
+        steps(&mut slam);
+        if k == 1_000 {
+            first = Some(at(&mut slam));
+        }
+    }
+    let (first, last) = (first.unwrap(), at(&mut slam));
+    let moved = (last.pose.translation - first.pose.translation).norm();
+    let (before, after) = (first.covariance.diagonal(), last.covariance.diagonal());
+    println!("moved {moved} m in two minutes; variances {before} {after}");
+    assert!(moved < 0.05, "{moved} m");
+    assert!((0..3).all(|axis| after[axis] > 0.25 * (1.0 - 1e-9) && after[axis] < 0.27), "{after}");
+    assert!(after[5] > 0.04 * (1.0 - 1e-9), "{after}");
+}
