@@ -15,10 +15,9 @@ use super::refusal::Refusal;
 use crate::cloud::{FieldReader, LayoutError, Wanted};
 use crate::messages::{CameraInfo, Covariance6, Imu, Point, PointCloud2, Pose, PoseWithCovarianceStamped, Quaternion};
 use lienav_base::stamp::Stamp;
-use lienav_inertial::measurement::pixel::Pinhole;
-use lienav_inertial::tag::lens::{Distortion, Lens};
 use lienav_lie::{Se3, So3, hat};
-use lienav_space::{ImuSample, Seen, Value};
+use lienav_space::lens::{Distortion, Lens};
+use lienav_space::{ImuSample, Pinhole, Seen, Value};
 use nalgebra::{Isometry3, Matrix3, Matrix6, UnitQuaternion, Vector2, Vector3, Vector4};
 
 /// What a point cloud in space holds.

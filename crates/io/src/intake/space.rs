@@ -7,10 +7,9 @@ use crate::convert::{
 };
 use crate::messages::{self, CameraInfo, Imu, PointCloud2, PoseWithCovarianceStamped, TfMessage};
 use crate::transforms::StaticTransforms;
-use lienav_inertial::measurement::pixel::Pinhole;
-use lienav_inertial::tag::lens::Lens;
 use lienav_lie::{LieGroup, Se3};
-use lienav_space::{ImuSample, Odometry, PixelNoise, Pose, Sensor};
+use lienav_space::lens::Lens;
+use lienav_space::{ImuSample, Odometry, Pinhole, PixelNoise, Pose, Sensor};
 use nalgebra::{Matrix6, Vector2};
 
 /// What is known of a robot before its messages.
