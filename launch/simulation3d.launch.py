@@ -165,7 +165,7 @@ def simulator(context):
 
 
 def rviz(context):
-    """Return rviz2, or what to say where there is none."""
+    """Return rviz2, or a sentence where it is not installed."""
     if LaunchConfiguration('rviz').perform(context) != 'true':
         return []
     if 'rviz2' not in get_packages_with_prefixes():

@@ -179,7 +179,7 @@ def enclave(context):
 
 
 def rviz(context):
-    """Return rviz2, or what to say where there is none."""
+    """Return rviz2, or a sentence where it is not installed."""
     if given(context, 'rviz') != 'true':
         return []
     if 'rviz2' not in get_packages_with_prefixes():

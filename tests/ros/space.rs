@@ -2,7 +2,6 @@
 
 use super::process::{Process, domain, run_peer, simulator_node, start};
 use lienav_base::stamp::Stamp;
-use lienav_io::cloud::{FLOAT64, UINT32};
 use lienav_io::convert::header;
 use lienav_io::intake::{SpaceFrames, SpaceIntake};
 use lienav_io::messages::{
@@ -18,6 +17,9 @@ use std::time::Duration;
 
 const END: Duration = Duration::from_secs(1);
 const SOON: Duration = Duration::from_secs(20);
+/// Types of fields of sensor_msgs/PointField.
+const UINT32: u8 = 6;
+const FLOAT64: u8 = 8;
 /// Frames arrive so many samples of the inertial sensor after their stamps.
 const LATE: usize = 12;
 
@@ -58,7 +60,7 @@ fn config() -> Config {
 
 /// A message, by the kind that the peer knows.
 enum Message {
-    Imu(Imu),
+    Imu(Box<Imu>),
     Features(PointCloud2),
 }
 
@@ -132,7 +134,7 @@ fn stream(run: &SpaceRun, silent: Option<(f64, f64, bool)>) -> Vec<Message> {
             let vector = |v: &nalgebra::Vector3<f64>| Vector3 { x: v.x, y: v.y, z: v.z };
             message.angular_velocity = vector(&sample.rate);
             message.linear_acceleration = vector(&sample.force);
-            all.push(Message::Imu(message));
+            all.push(Message::Imu(Box::new(message)));
         }
         let late = run.samples[k.saturating_sub(LATE)].stamp;
         while let Some(frame) = frames.next_if(|frame| frame.stamp <= late && k >= LATE) {

@@ -9,7 +9,6 @@ use crate::ros::slam3d_node::{pose_of, transform};
 use crate::ros::stop::Stop;
 use crate::ros::{qos, tf};
 use lienav_base::stamp::Stamp;
-use lienav_io::cloud::{FLOAT64, UINT32};
 use lienav_lie::Se3;
 use lienav_sim::space::camera::{Camera, Pixels};
 use lienav_sim::space::inertial::InertialSample;
@@ -285,8 +284,9 @@ fn points<const N: usize>(
         datatype,
         count: 1,
     };
-    let mut fields: Vec<PointField> = names.iter().enumerate().map(|(k, name)| field(name, 8 * k, FLOAT64)).collect();
-    fields.push(field("id", 8 * N, UINT32));
+    let mut fields: Vec<PointField> =
+        names.iter().enumerate().map(|(k, name)| field(name, 8 * k, PointField::FLOAT64 as u8)).collect();
+    fields.push(field("id", 8 * N, PointField::UINT32 as u8));
     let point_step = 8 * N + 4;
     let mut data = Vec::with_capacity(point_step * all.len());
     for (id, values) in all {

@@ -6,7 +6,6 @@ use super::output::pose_of;
 use crate::ros::qos_overrides::publisher;
 use crate::ros::{qos, tf};
 use lienav_base::stamp::Stamp;
-use lienav_io::cloud::{FLOAT32, UINT32};
 use lienav_io::convert::quaternion_of;
 use lienav_lie::{Se3, So3};
 use lienav_space::{Landmark, Slam3d};
@@ -165,7 +164,7 @@ fn point_cloud(header: &Header, landmarks: &[Landmark]) -> PointCloud2 {
     let field = |(i, name): (usize, &&str)| PointField {
         name: (*name).to_owned(),
         offset: 4 * i as u32,
-        datatype: if *name == "id" { UINT32 } else { FLOAT32 },
+        datatype: if *name == "id" { PointField::UINT32 as u8 } else { PointField::FLOAT32 as u8 },
         count: 1,
     };
     let point_step = 4 * FIELDS.len();

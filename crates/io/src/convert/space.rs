@@ -11,8 +11,7 @@
 
 use super::frame::{Frame, check_frame};
 use super::read::{check_header, check_orientation, stamp_of};
-use super::refusal::Refusal;
-use crate::cloud::{FieldReader, LayoutError, Wanted};
+use super::refusal::{FieldReader, LayoutError, Refusal, Wanted};
 use crate::messages::{CameraInfo, Covariance6, Imu, Point, PointCloud2, Pose, PoseWithCovarianceStamped, Quaternion};
 use lienav_base::stamp::Stamp;
 use lienav_lie::{Se3, So3, hat};
