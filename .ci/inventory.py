@@ -15,7 +15,13 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-MANIFESTS = ('Cargo.toml', 'crates/inertial/Cargo.toml', 'crates/lab/Cargo.toml', 'python/Cargo.toml')
+MANIFESTS = (
+    'Cargo.toml',
+    'crates/inertial/Cargo.toml',
+    'crates/space/Cargo.toml',
+    'crates/lab/Cargo.toml',
+    'python/Cargo.toml',
+)
 TARGET = 'x86_64-unknown-linux-gnu'
 NAMES = re.compile(r'(licen[sc]e|copying|copyright|unlicense|notice)', re.IGNORECASE)
 

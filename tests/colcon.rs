@@ -46,7 +46,7 @@ fn colcon_builds_and_installs_the_package() -> Outcome {
     let executables = install.join("lienav/lib/lienav");
     assert_eq!(
         names_in(&executables)?,
-        ["attitude_node", "landmark_detector_node", "lienav", "simulator_node", "slam_node"]
+        ["attitude_node", "landmark_detector_node", "lienav", "simulator_node", "slam3d_node", "slam_node"]
     );
 
     let version = Command::new(executables.join("lienav")).arg("--version").output()?;

@@ -100,7 +100,9 @@ class Text(unittest.TestCase):
                 'localization.launch.py',
                 'nav2.launch.py',
                 'simulation.launch.py',
+                'simulation3d.launch.py',
                 'slam.launch.py',
+                'slam3d.launch.py',
             ],
         )
 
@@ -162,6 +164,7 @@ class Started(unittest.TestCase):
         self.install(
             'lienav',
             'lib/lienav/slam_node',
+            'lib/lienav/slam3d_node',
             'lib/lienav/attitude_node',
             'lib/lienav/landmark_detector_node',
             'lib/lienav/simulator_node',
@@ -307,6 +310,36 @@ class Started(unittest.TestCase):
         self.assertEqual(parameters['mode'], 'imu')
         self.assertIs(parameters['publish_tf'], False)
 
+    def test_slam3d_starts_as_configured(self):
+        calls = self.launch('slam3d', imu='/imu/data_raw', filter='ekf', odom_frame='odom')
+        self.assertEqual(set(calls), {'slam3d_node'})
+        argv = calls['slam3d_node']['argv']
+        for expected in ('imu:=/imu/data_raw', '__node:=slam3d_node'):
+            self.assertIn(expected, argv)
+        parameters = self.parameters(calls['slam3d_node'])
+        self.assertEqual(parameters['filter'], 'ekf')
+        self.assertEqual(parameters['odom_frame'], 'odom')
+        self.assertEqual(parameters['map.mode'], 'mapping')
+        file = self.folder / 'hall.json'
+        file.write_text('{}')
+        parameters = self.parameters(self.launch('slam3d', map=str(file))['slam3d_node'])
+        self.assertEqual(parameters['map.mode'], 'localization')
+        self.assertEqual(parameters['map.file'], str(file))
+        self.assertEqual(self.launch('slam3d', ends_with=1, map='/no/such.json'), {})
+
+    def test_a_simulation_in_space_states_the_noise_it_makes(self):
+        calls = self.launch('simulation3d', motion='car', camera='mono', imu_grade='consumer', seed='7')
+        self.assertEqual(set(calls), {'slam3d_node', 'simulator_node'})
+        simulator = self.parameters(calls['simulator_node'])
+        self.assertEqual(simulator['scenario'], 'space:car-mono-consumer-standing:7')
+        node = self.parameters(calls['slam3d_node'])
+        self.assertEqual(node['imu.gyro_noise'], 2.8e-4)
+        self.assertEqual(node['imu.interpolation'], 'cubic')
+        self.assertIs(node['use_sim_time'], True)
+        self.install('rviz2', 'lib/rviz2/rviz2')
+        self.assertIn('rviz2', self.launch('simulation3d'))
+        self.assertEqual(self.launch('simulation3d', ends_with=1, seed='abc'), {})
+
     def test_attitude_is_seen_by_its_transform(self):
         self.install('rviz2', 'lib/rviz2/rviz2')
         calls = self.launch('attitude', rviz='true', namespace='robot_1')
@@ -383,6 +416,7 @@ class Started(unittest.TestCase):
             ('slam', 'slam_node', {}),
             ('localization', 'slam_node', {'map': str(file)}),
             ('attitude', 'attitude_node', {}),
+            ('slam3d', 'slam3d_node', {}),
             ('landmark_detector', 'landmark_detector_node', {}),
         ):
             with self.subTest(name):
@@ -458,6 +492,8 @@ class Started(unittest.TestCase):
         nodes = {
             'attitude.launch.py': 'attitude_node',
             'landmark_detector.launch.py': 'landmark_detector_node',
+            'simulation3d.launch.py': 'slam3d_node',
+            'slam3d.launch.py': 'slam3d_node',
         }
         self.install('rviz2', 'lib/rviz2/rviz2')
         self.install_nav2()
@@ -486,7 +522,7 @@ class Started(unittest.TestCase):
                 call = calls[nodes.get(file, 'slam_node')]
                 for topic in {'odom', 'features', 'imu', 'scan', 'attitude'} & set(arguments):
                     self.assertIn(f'{topic}:={arguments[topic]}', call['argv'])
-                seen = arguments.get('rviz', str(file == 'simulation.launch.py').lower())
+                seen = arguments.get('rviz', str(file.startswith('simulation')).lower())
                 self.assertEqual('rviz2' in calls, seen == 'true')
 
     def bag(self, storage, name='bag'):

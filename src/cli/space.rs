@@ -121,7 +121,9 @@ pub(super) fn evaluate(asked: &Evaluation) -> Result<(), Failure> {
         run.map_err(|error| match error {
             RunError::NoFilter(_) | RunError::NoSteps(..) => Failure::WrongCall(error.to_string()),
             RunError::NoMap => Failure::Failed(format!("--map truth: {error}")),
-            RunError::NoStart(_) | RunError::Units(_) | RunError::Mount(_) => Failure::failed(error),
+            RunError::NoStart(_) | RunError::Units(_) | RunError::Mount(_) | RunError::Settings(_) => {
+                Failure::failed(error)
+            }
         })
     };
     let runs = names.iter().map(run_one).collect::<Result<Vec<SpaceRun>, Failure>>()?;

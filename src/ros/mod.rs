@@ -1,6 +1,6 @@
 //! The ROS face: the nodes, and the only place that names r2r.
 //!
-//! - [`slam_node`], [`attitude_node`], [`landmark_detector_node`] and [`simulator_node`]: one folder each;
+//! - [`slam_node`], [`slam3d_node`], [`attitude_node`], [`landmark_detector_node`] and [`simulator_node`]: one folder each;
 //! - [`player`], [`playback`] and [`live`]: `lienav play`, `lienav evaluate --live`;
 //! - [`start`], [`stop`], [`arguments`]: how a node begins, turns and ends, and what its command line says;
 //! - [`lifecycle`]: the states of a managed node, and their services;
@@ -33,6 +33,7 @@ mod rate;
 mod receive;
 pub mod record;
 pub mod simulator_node;
+pub mod slam3d_node;
 pub mod slam_node;
 pub mod start;
 pub mod stop;

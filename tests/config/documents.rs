@@ -2,7 +2,9 @@
 
 use super::read;
 #[cfg(feature = "ros")]
-use lienav::ros::{attitude_node, landmark_detector_node, lifecycle, parameters, simulator_node, slam_node};
+use lienav::ros::{
+    attitude_node, landmark_detector_node, lifecycle, parameters, simulator_node, slam_node, slam3d_node,
+};
 use lienav_attitude::{BODY_SPECS, BodyGroup};
 #[cfg(feature = "ros")]
 use lienav_base::settings::Spec;
@@ -55,6 +57,9 @@ fn tables() -> Vec<(&'static str, String)> {
             "## attitude_node itself",
             to_markdown(&attitude_node::Settings::default(), &without_body(attitude_node::SPECS)),
         ),
+        ("## The filter in space", to_markdown(&lienav_space::Config::default(), lienav_space::SPECS)),
+        #[cfg(feature = "ros")]
+        ("## slam3d_node itself", to_markdown(&slam3d_node::Settings::default(), slam3d_node::SPECS)),
         ("## The landmark detector", to_markdown(&lienav_detect::Config::default(), lienav_detect::SPECS)),
         #[cfg(feature = "ros")]
         (
@@ -143,6 +148,17 @@ fn each_reason_of_the_attitude_filter_has_a_remedy() {
     let reasons = reasons.chain([attitude_node::NOT_INTEGRATED]);
     for reason in reasons {
         assert!(text.contains(&format!("\n| `{reason}` |")), "docs/attitude.md says nothing of '{reason}'");
+    }
+}
+
+#[test]
+fn each_reason_of_the_filter_in_space_has_a_remedy() {
+    let text = read("docs/slam3d.md");
+    let reasons = lienav_space::DropReason::ALL.iter().map(|reason| reason.word());
+    #[cfg(feature = "ros")]
+    let reasons = reasons.chain([slam3d_node::NO_IDENTITY]);
+    for reason in reasons {
+        assert!(text.contains(&format!("`{reason}`")), "docs/slam3d.md says nothing of '{reason}'");
     }
 }
 

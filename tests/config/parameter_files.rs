@@ -223,6 +223,21 @@ fn attitude_holds_every_parameter_of_the_filter_and_of_the_body_at_its_default()
 }
 
 #[test]
+fn slam3d_holds_every_parameter_of_the_filter_and_of_the_node_at_its_default() {
+    let config = lienav_space::Config::default();
+    assert_eq!(configured("slam3d", &config, lienav_space::SPECS), config);
+    let named: BTreeSet<String> = parameters("slam3d").into_keys().collect();
+    assert!(named.len() <= 30, "{} parameters", named.len());
+    assert!(lienav_space::SPECS.iter().all(|spec| named.contains(spec.name) && !spec.runtime));
+    #[cfg(feature = "ros")]
+    {
+        use lienav::ros::slam3d_node::{SPECS, Settings};
+        assert_eq!(configured("slam3d", &Settings::default(), SPECS), Settings::default());
+        assert_eq!(named, names(SPECS).union(&names(lienav_space::SPECS)).cloned().collect());
+    }
+}
+
+#[test]
 fn slam_says_which_parameters_are_read_at_start_only() {
     let text = read("config/slam.yaml");
     for spec in specs_of_slam() {

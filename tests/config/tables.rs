@@ -53,11 +53,13 @@ fn every_table_describes_every_setting_with_its_range_and_unit() {
     keeps_to_the_rules::<lienav_slam::Config>();
     keeps_to_the_rules::<lienav_attitude::Config>();
     keeps_to_the_rules::<BodyGroup>();
+    keeps_to_the_rules::<lienav_space::Config>();
     keeps_to_the_rules::<Scenario>();
     #[cfg(feature = "ros")]
     {
         keeps_to_the_rules::<lienav::ros::slam_node::Settings>();
         keeps_to_the_rules::<lienav::ros::attitude_node::Settings>();
+        keeps_to_the_rules::<lienav::ros::slam3d_node::Settings>();
         keeps_to_the_rules::<lienav::ros::simulator_node::Settings>();
     }
 }

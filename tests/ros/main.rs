@@ -21,5 +21,6 @@ mod peers;
 mod process;
 mod record;
 mod security;
+mod space;
 mod statements;
 mod strangers;

@@ -39,6 +39,13 @@ fn attitude_node_follows_its_manager() {
 }
 
 #[test]
+fn slam3d_node_follows_its_manager() {
+    let domain = domain();
+    let node = start(env!("CARGO_BIN_EXE_slam3d_node"), &domain, &["--ros-args", "-p", "autostart:=false"]);
+    drive(&domain, "slam3d_node", node);
+}
+
+#[test]
 fn the_landmark_detector_follows_its_manager() {
     let domain = domain();
     let program = env!("CARGO_BIN_EXE_landmark_detector_node");
@@ -55,8 +62,9 @@ fn every_type_of_every_node_is_described_as_rclpy_describes_it() {
         attitude_node(&domain, &imu),
         simulator_node(&domain, &["-p", "publish_clock:=true", "-p", "wait_for_subscribers:=1"]),
         start(env!("CARGO_BIN_EXE_landmark_detector_node"), &domain, &[]),
+        start(env!("CARGO_BIN_EXE_slam3d_node"), &domain, &[]),
     ];
-    let names = ["slam_node", "attitude_node", "simulator_node", "landmark_detector_node"];
+    let names = ["slam_node", "attitude_node", "simulator_node", "landmark_detector_node", "slam3d_node"];
     if let Some(said) = run_peer("type_description.py", &domain, &names) {
         println!("{said}");
     }

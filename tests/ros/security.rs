@@ -31,8 +31,14 @@ fn the_policies_allow_what_the_nodes_use_and_no_more() {
     let detector = start(program, &on, &["--ros-args", "-p", "use_sim_time:=true"]);
     allows_what_is_used(&on, "/lienav/landmark_detector_node", &["landmark_detector_node"], vec![detector]);
     let on = domain();
-    let simulator = simulator_node(&on, &["-p", "publish_clock:=true"]);
-    allows_what_is_used(&on, "/lienav/simulator_node", &["simulator_node"], vec![simulator]);
+    let program = env!("CARGO_BIN_EXE_slam3d_node");
+    let node = start(program, &on, &["--ros-args", "-p", "use_sim_time:=true", "-p", "odom_frame:=odom"]);
+    allows_what_is_used(&on, "/lienav/slam3d_node", &["slam3d_node"], vec![node]);
+    let on = domain();
+    let common = ["-p", "publish_clock:=true", "-p", "wait_for_subscribers:=9"];
+    let space = ["-r", "__node:=simulator_in_space", "-p", "scenario:=space:rest-stereo-industrial"];
+    let nodes = [simulator_node(&on, &common), simulator_node(&on, &[&common[..], &space].concat())];
+    allows_what_is_used(&on, "/lienav/simulator_node", &["simulator_node", "simulator_in_space"], nodes.into());
 }
 
 #[test]

@@ -113,7 +113,9 @@ mod tests {
         stated("package.xml", format!("<version>{version}</version>"));
         stated("CITATION.cff", format!("version: {version}"));
         stated("CHANGELOG.md", format!("## {version}"));
-        for manifest in ["crates/inertial/Cargo.toml", "crates/lab/Cargo.toml", "python/Cargo.toml"] {
+        for manifest in
+            ["crates/inertial/Cargo.toml", "crates/space/Cargo.toml", "crates/lab/Cargo.toml", "python/Cargo.toml"]
+        {
             stated(manifest, format!("\nversion = \"{version}\""));
         }
         for name in ["lie", "slam", "eval"] {

@@ -31,13 +31,15 @@ const TARGET: &str = "target/xtask";
 /// The same for the filter in space.
 const INERTIAL: &str = "crates/inertial/Cargo.toml";
 const INERTIAL_TARGET: &str = "target/inertial";
+/// And for the pipeline around it.
+const SPACE: &str = "crates/space/Cargo.toml";
 
 /// The same for the published experiments and for the Python module, which build with what is built already.
 const LAB: &str = "crates/lab/Cargo.toml";
 const PYTHON: &str = "python/Cargo.toml";
 const SHARED_TARGET: &str = "target";
 
-const CHECKS: [Check; 17] = [
+const CHECKS: [Check; 20] = [
     Check { name: "format", arguments: &["fmt", "--all", "--check"], needs_ros: false },
     Check { name: "format of xtask", arguments: &["fmt", "--manifest-path", XTASK, "--check"], needs_ros: false },
     Check {
@@ -79,6 +81,27 @@ const CHECKS: [Check; 17] = [
     Check {
         name: "tests of inertial",
         arguments: &["test", "--manifest-path", INERTIAL, "--target-dir", INERTIAL_TARGET],
+        needs_ros: false,
+    },
+    Check { name: "format of space", arguments: &["fmt", "--manifest-path", SPACE, "--check"], needs_ros: false },
+    Check {
+        name: "clippy of space",
+        arguments: &[
+            "clippy",
+            "--manifest-path",
+            SPACE,
+            "--target-dir",
+            INERTIAL_TARGET,
+            "--all-targets",
+            "--",
+            "-D",
+            "warnings",
+        ],
+        needs_ros: false,
+    },
+    Check {
+        name: "tests of space",
+        arguments: &["test", "--manifest-path", SPACE, "--target-dir", INERTIAL_TARGET],
         needs_ros: false,
     },
     Check { name: "format of lab", arguments: &["fmt", "--manifest-path", LAB, "--check"], needs_ros: false },

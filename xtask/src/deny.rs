@@ -17,6 +17,7 @@ pub fn run(root: &Path) -> Result<ExitCode> {
         for manifest in [
             "Cargo.toml",
             "crates/inertial/Cargo.toml",
+            "crates/space/Cargo.toml",
             "crates/lab/Cargo.toml",
             "python/Cargo.toml",
             "xtask/Cargo.toml",

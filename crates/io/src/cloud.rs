@@ -47,6 +47,12 @@ pub enum LayoutError {
     /// No two fields that are the values of a feature.
     #[error("the fields are [{0}], expected x, y or range, bearing or bearing_left, bearing_right or range or bearing")]
     NoValues(String),
+    /// No fields that are the values of a landmark in space.
+    #[error("the fields are [{0}], expected x, y, z or u, v or u_left, v_left, u_right, v_right or range, and id")]
+    NoValuesInSpace(String),
+    /// No identities, without which landmarks in space are not used.
+    #[error("field id is missing: landmarks in space need an identity, UINT32 or INT32")]
+    NoIdentity,
     /// A needed field of a type or count that cannot be read.
     #[error("field {0} has an unsupported type or count, expected one FLOAT64 or FLOAT32, for id one UINT32")]
     BadField(String),

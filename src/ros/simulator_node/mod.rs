@@ -6,6 +6,7 @@
 mod messages;
 mod run;
 mod settings;
+mod space;
 
 pub use settings::{SPECS, Settings};
 
@@ -27,6 +28,9 @@ const TYPES: [&str; 6] = [
     "tf2_msgs/msg/TFMessage",
 ];
 
+/// Those of a run in space beside them.
+const TYPES_IN_SPACE: [&str; 2] = ["geometry_msgs/msg/PoseWithCovarianceStamped", "sensor_msgs/msg/CameraInfo"];
+
 /// Runs the node until `stop`, or to the end of the run if `exit_at_end`.
 ///
 /// # Errors
@@ -36,6 +40,10 @@ pub fn run(stop: &Stop) -> Result<(), StartError> {
     let log = Log::new(node.logger());
     let mut parameters = declare(&node, &log)?;
     let settings: Settings = parameters.read(SPECS)?;
+    let is_in_space = settings.scenario.starts_with(space::PREFIX);
+    if is_in_space {
+        return run_in_space(node, parameters, settings, log, stop);
+    }
     let scenario: Scenario = parameters.read(lienav_sim::SPECS)?;
     let simulation = Simulation::new(&scenario).map_err(|e| ParameterError::Unusable(e.to_string()))?;
     let (mut requests, _) = parameters::Services::of(&mut node)?.split();
@@ -54,6 +62,30 @@ pub fn run(stop: &Stop) -> Result<(), StartError> {
     start::spin(node, requests, stop, answer, |_| (), || run.play(stop))
 }
 
+/// The same of a run in space, `scenario: space:NAME` or `space:NAME:SEED`.
+fn run_in_space(
+    mut node: r2r::Node,
+    mut parameters: Parameters,
+    settings: Settings,
+    log: Log,
+    stop: &Stop,
+) -> Result<(), StartError> {
+    let name = settings.scenario.trim_start_matches(space::PREFIX);
+    let run = space::run_of(name).map_err(|e| ParameterError::Unusable(format!("parameter 'scenario': {e}")))?;
+    let (mut requests, _) = parameters::Services::of(&mut node)?.split();
+    requests.extend(type_description::offer(&mut node, &[&TYPES, &TYPES_IN_SPACE, &type_description::COMMON])?);
+    let run = space::Publishing::of(&mut node, run, settings, log.clone())?;
+    parameters::declare_qos(&mut parameters, &node, &log);
+    let answer = |batch: Vec<parameters::Request>| {
+        for request in batch {
+            if let Err(error) = request.answer(&mut parameters, |_| Ok(())) {
+                log.warn(&format!("the response of a service could not be sent: {error}"));
+            }
+        }
+    };
+    start::spin(node, requests, stop, answer, |_| (), || run.play(stop))
+}
+
 /// All parameters, with what the user has set. The scenario that is named gives the defaults of the rest.
 fn declare(node: &r2r::Node, log: &Log) -> Result<Parameters, ParameterError> {
     let overrides = parameters::overrides(node);
@@ -61,6 +93,11 @@ fn declare(node: &r2r::Node, log: &Log) -> Result<Parameters, ParameterError> {
     all.declare(&Settings::default(), SPECS, &overrides)?;
     let name = all.read::<Settings>(SPECS)?.scenario;
     let defaults = match name.as_str() {
+        name if name.starts_with(space::PREFIX) => {
+            all.declare(&parameters::Time::default(), parameters::TIME_SPECS, &overrides)?;
+            parameters::warn_of_unknown(&all, &overrides, log);
+            return Ok(all);
+        }
         "" => Scenario::default(),
         name => Scenario::named(name).map_err(|e| ParameterError::Unusable(format!("parameter 'scenario': {e}")))?,
     };

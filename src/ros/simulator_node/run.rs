@@ -17,7 +17,7 @@ use r2r::{Node, Publisher};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Stamps begin here where the simulation gives the time: 0 means "no time yet" to ROS.
-const SIMULATION_EPOCH: Stamp = Stamp::from_parts(1, 0);
+pub const SIMULATION_EPOCH: Stamp = Stamp::from_parts(1, 0);
 /// A subscriber of `/tf_static` may not be there at all: it is waited for no longer than this.
 const STATIC_WAIT: Duration = Duration::from_secs(2);
 /// A subscriber that is seen from here may need this long until it sees us.
@@ -187,7 +187,8 @@ fn reckon(pose: Se2, frame: &Frame, before: Stamp) -> Se2 {
     pose * Se2::exp(&(twist * frame.stamp.since(before)))
 }
 
-fn system_time() -> Stamp {
+/// Now, by the clock of the system.
+pub fn system_time() -> Stamp {
     let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Stamp::from_nanos(i64::try_from(since_epoch.as_nanos()).unwrap_or(i64::MAX))
 }

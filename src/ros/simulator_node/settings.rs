@@ -9,7 +9,7 @@ pub const SPECS: &[Spec] = Settings::SPECS;
 settings! {
     /// What can be set about the node itself.
     pub struct Settings {
-        /// Scenario whose values are the defaults of all others; empty for the default one.
+        /// Scenario whose values are the defaults of all others; empty for the default one; space:NAME[:SEED] in space.
         scenario: String = String::new();
         /// Seconds of the simulation in a second of the wall.
         rate: f64 = 1.0, within 0.01..=1000.0;

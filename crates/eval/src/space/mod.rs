@@ -1,7 +1,7 @@
 //! Motions in space: runs of the filters with an inertial sensor over recordings, judged against the truth.
 //!
 //! Read [`settings`] (what is taken for the noise of a recording), [`truth`] (levelled and interpolated), [`run`] (a
-//! filter over a recording; [`session`] takes in single frames, [`start`] begins; [`tags`] is the same of tags with a
+//! filter over a recording; [`twists`] is the same without an inertial sensor, [`session`] what is kept, [`start`] begins; [`tags`] is the same of tags with a
 //! pose, [`tag_motion`] what moves them), [`errors`] (against the truth), [`report`] (the numbers), [`simulated`] (runs of
 //! scenarios as recordings), [`monte_carlo`] (many of them), [`observability`], [`folder`] (all of it as files, with
 //! [`figures`] and a [`page`]).
@@ -20,7 +20,9 @@ pub mod simulated;
 pub mod start;
 pub mod tag_motion;
 pub mod tags;
+pub mod task;
 pub mod truth;
+pub mod twists;
 
 #[cfg(test)]
 mod simulated_tests;

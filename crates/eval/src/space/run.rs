@@ -1,39 +1,23 @@
 //! A filter over a recording.
 
 use super::observability::{Watch, Window};
-use super::session::{Counts, Estimate, Session};
+use super::session::{Counts, Estimate, Session, input};
 use super::settings::Settings;
 use super::start::{Start, start};
-use super::tag_motion::Odometry;
 use super::tags::{self, TagRun, TagRunOptions};
+use super::task::{Ran, map_of, points};
 use super::truth::Truth;
+use super::twists;
 use lienav_base::stamp::Stamp;
-use lienav_inertial::covariance::NavMatrix;
 use lienav_inertial::filter::Filter;
-use lienav_inertial::imu::{Imu, ImuSample};
-use lienav_inertial::preintegration::integrator::Integrator;
-use lienav_inertial::preintegration::twist::{Twist, held};
-use lienav_inertial::rest::RestDetector;
-use lienav_inertial::state::State;
-use lienav_inertial::state::nav::Nav;
 use lienav_io::space::data::{Layout, SpaceRecording};
-use nalgebra::{SVector, Vector3};
+use lienav_space::start::sample as imu_sample;
+use lienav_space::{DropReason, MapMode, Slam3d};
+use nalgebra::Vector3;
 use std::ops::RangeInclusive;
+use std::time::Instant;
 
-/// What is known of a run before it.
-#[derive(Clone, Debug, Default)]
-pub struct Options {
-    /// Whether the true landmarks are known to the filter.
-    pub has_map: bool,
-    /// Their standard deviation, m; `None` for what is usual for the layout.
-    pub map_sigma: Option<f64>,
-    /// Of a recording with steps, which of them, counted from 1.
-    pub steps: Option<RangeInclusive<usize>>,
-    /// Frames of the windows for which it is found out what the filter takes for observable; zero for none.
-    pub window: usize,
-    /// Of a recording of tags with two kinds of odometry, which of them.
-    pub odometry: Odometry,
-}
+pub use super::task::{Options, RunError};
 
 /// A run.
 #[derive(Clone, Debug, Default)]
@@ -56,32 +40,6 @@ pub struct SpaceRun {
     pub warnings: Vec<String>,
 }
 
-/// A run that cannot be.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum RunError {
-    /// There is no filter of this name.
-    #[error("there is no filter '{0}' in space; there are default, reduced, ekf, fe-ekf, oc-ekf and group")]
-    NoFilter(String),
-    /// A map was asked for that the recording does not have.
-    #[error("the recording has no true landmarks to be a map")]
-    NoMap,
-    /// The run has nothing to begin with.
-    #[error("{0}: nothing to start from: no frame lies between the samples")]
-    NoStart(String),
-    /// The inertial sensor is not in rad/s and m/s².
-    #[error("{0}")]
-    Units(String),
-    /// The inertial sensor is not mounted as stated.
-    #[error("{0}")]
-    Mount(String),
-    /// No steps are left.
-    #[error("the recording has no steps {0} to {1}; it has {2}")]
-    NoSteps(usize, usize, usize),
-}
-
-/// The published interval of Starry Night, counted from 1.
-const STARRY_STEPS: RangeInclusive<usize> = 1215..=1715;
-
 /// Runs the filter of this name over a recording.
 ///
 /// # Errors
@@ -99,20 +57,19 @@ pub fn run(recording: &SpaceRecording, truth: &Truth, name: &str, options: &Opti
         return with_tags(recording, truth, options).ok_or_else(|| RunError::NoStart(recording.name.clone()));
     }
     let settings = Settings::of(recording);
-    let (session, warnings) = match recording.layout {
-        Layout::Starry => with_twists(recording, truth, filter, &settings, options)?,
-        _ => with_inertial(recording, truth, filter, &settings, options)?,
+    let (session, landmarks, warnings) = match recording.layout {
+        Layout::Starry => twists::run(recording, truth, filter, &settings, options)?,
+        _ => with_inertial(recording, truth, (name, filter), &settings, options)?,
     };
     let lost = (session.counts.widened > 0).then(|| {
         let count = session.counts.widened;
         format!("most measurements were beyond the gate, and the covariance was widened {count} times: check the noise")
     });
     let doubtful = doubt(&session.counts);
-    let points = session.state.landmarks.iter().filter(|landmark| landmark.is_point());
     Ok(SpaceRun {
         filter: name.to_owned(),
         source: recording.name.clone(),
-        landmarks: points.map(|landmark| (landmark.id, landmark.position)).collect(),
+        landmarks,
         estimates: session.estimates,
         step_us: session.step_us,
         windows: session.watch.map(|watch| watch.windows).unwrap_or_default(),
@@ -138,54 +95,65 @@ fn with_tags(recording: &SpaceRecording, truth: &Truth, options: &Options) -> Op
     Some(SpaceRun { filter, source, estimates, step_us, counts, landmarks: tags, windows: Vec::new(), warnings })
 }
 
-/// Samples of an inertial sensor between frames.
-fn with_inertial<'a>(
-    recording: &'a SpaceRecording,
+/// Samples of an inertial sensor between frames: the pipeline that programs and nodes have.
+fn with_inertial(
+    recording: &SpaceRecording,
     truth: &Truth,
-    filter: Filter,
-    settings: &'a Settings,
+    (name, filter): (&str, Filter),
+    settings: &Settings,
     options: &Options,
-) -> Result<(Session<'a>, Vec<String>), RunError> {
+) -> Result<Ran, RunError> {
     check_units(recording)?;
     let begin = start(recording, truth, settings, &filter);
     let begin = begin.ok_or_else(|| RunError::NoStart(recording.name.clone()))?;
     check_mount(recording, &begin)?;
-    let mut session = Session::new(begin.state, filter, &recording.camera, settings);
-    session.further = &recording.further_cameras;
-    session.watch = (options.window > 0).then(|| Watch::new(filter, options.window));
+    let mut config = settings.config(name);
     if options.has_map {
-        let sigma = options.map_sigma.unwrap_or(settings.map_sigma);
-        session.set_map(&recording.landmarks, &truth.level, sigma);
+        config.map.mode = MapMode::Localization;
     }
-    let mut integrator = Integrator::new(session.state.nav.biases, settings.imu, settings.interpolation);
+    let unusable = |problem: &dyn std::fmt::Display| RunError::Settings(problem.to_string());
+    let mut slam = Slam3d::new(config).map_err(|error| unusable(&error))?;
+    for (k, camera) in std::iter::once(&recording.camera).chain(&recording.further_cameras).enumerate() {
+        slam.set_sensor(k, settings.sensor(camera)).map_err(|error| unusable(&error))?;
+    }
+    if options.has_map {
+        slam.load_map(map_of(recording, truth, settings, options)).map_err(|error| unusable(&error))?;
+    }
+    let watch = (options.window > 0).then(|| Watch::new(filter, options.window));
+    let mut session = Session { watch, ..Session::default() };
     let mut instants = Instants::new(recording, begin.stamp, settings.grid_hz);
-    let (mut is_begun, mut rest) = (false, RestDetector::default());
-    'samples: for sample in &recording.inertial {
-        let sample = ImuSample { stamp: sample.stamp, value: Imu::new(sample.rate, sample.force) };
-        rest.push(&sample);
-        if integrator.push(sample).is_err() {
-            session.drop_one("out_of_order");
-            continue;
-        }
+    // The state of the start holds until the first instant.
+    slam.begin(begin.state, instants.first().unwrap_or(begin.stamp));
+    for sample in &recording.inertial {
         while let Some((stamp, frame)) = instants.next_until(sample.stamp) {
-            let Ok(increment) = integrator.take(stamp) else {
-                session.drop_one("before_samples");
-                continue;
+            // What is dropped is counted.
+            let _ = match frame {
+                Some(k) => slam.push_frame(&input(&recording.frames[k])),
+                None => slam.push_instant(stamp),
             };
-            if is_begun {
-                session.predict(&increment);
-            }
-            is_begun = true;
-            if let Some(k) = frame {
-                session.correct(&recording.frames[k], rest.is_at_rest());
-            }
-            integrator.set_biases(session.state.nav.biases);
-            if !session.keep(stamp, frame.is_some()) {
-                break 'samples;
-            }
+        }
+        let _ = slam.push_imu(&imu_sample(sample.stamp, sample.rate, sample.force));
+        while let Some(step) = timed_poll(&mut slam, &mut session) {
+            session.take(&step);
+        }
+        if slam.counts().get(DropReason::InvalidCovariance) > 0 {
+            session.fail(sample.stamp);
+            break;
         }
     }
-    Ok((session, begin.warning.into_iter().collect()))
+    session.count_dropped(slam.counts());
+    let landmarks = slam.state().map(points).unwrap_or_default();
+    Ok((session, landmarks, begin.warning.into_iter().collect()))
+}
+
+fn timed_poll(slam: &mut Slam3d, session: &mut Session) -> Option<lienav_space::Step> {
+    let begin = Instant::now();
+    let step = match &mut session.watch {
+        Some(watch) => slam.poll_observed(watch),
+        None => slam.poll(),
+    };
+    session.spent_s += begin.elapsed().as_secs_f64();
+    step
 }
 
 /// The median force is gravity, or nearly so, and bodies that carry cameras do not turn faster than cameras can see.
@@ -252,6 +220,12 @@ impl<'a> Instants<'a> {
         Self { recording, next, grid: (grid_hz > 0.0).then(|| (begin + 1.0 / grid_hz, 1.0 / grid_hz)) }
     }
 
+    /// The first instant.
+    fn first(&self) -> Option<Stamp> {
+        let frame = self.recording.frames.get(self.next).map(|frame| frame.stamp);
+        frame.into_iter().chain(self.grid.map(|(at, _)| at)).min()
+    }
+
     /// The next instant that is not later than this stamp.
     fn next_until(&mut self, stamp: Stamp) -> Option<(Stamp, Option<usize>)> {
         let frame = self.recording.frames.get(self.next).map(|frame| frame.stamp).filter(|at| *at <= stamp);
@@ -274,96 +248,4 @@ impl<'a> Instants<'a> {
             _ => None,
         }
     }
-}
-
-/// A twist that is held for so many usual steps was held for want of the next one.
-const LONGEST_HELD: f64 = 3.0;
-/// How fast rate and velocity may change meanwhile, rad/s² and m/s².
-const CHANGE: (f64, f64) = (0.5, 0.5);
-
-/// The median of the steps, s.
-fn usual_step(twists: &[lienav_io::space::data::Twist]) -> f64 {
-    let mut steps: Vec<f64> = twists.windows(2).map(|pair| pair[1].stamp.since(pair[0].stamp)).collect();
-    steps.sort_by(f64::total_cmp);
-    steps.get(steps.len() / 2).copied().unwrap_or(f64::INFINITY)
-}
-
-/// Rates and velocities, each held until the next: no gravity, and no velocity in the state.
-fn with_twists<'a>(
-    recording: &'a SpaceRecording,
-    truth: &Truth,
-    filter: Filter,
-    settings: &'a Settings,
-    options: &Options,
-) -> Result<(Session<'a>, Vec<String>), RunError> {
-    /// Of a recording that states nothing, (rad/s)² and (m/s)².
-    const USUAL: f64 = 0.01;
-    let asked = options.steps.clone().unwrap_or(STARRY_STEPS);
-    let (count, is_asked) = (recording.twists.len(), options.steps.is_some());
-    let mut warnings = Vec::new();
-    let (first, last) = if *asked.start() <= count {
-        (asked.start().saturating_sub(1), (*asked.end()).min(count))
-    } else if is_asked {
-        return Err(RunError::NoSteps(*asked.start(), *asked.end(), count));
-    } else {
-        warnings.push(format!("the recording has {count} steps: all of them are run, not {asked:?}"));
-        (0, count)
-    };
-    let twists = &recording.twists[first..last.max(first)];
-    let Some(start) = twists.first() else { return Err(RunError::NoSteps(*asked.start(), *asked.end(), count)) };
-    let pose = truth.at(start.stamp);
-    if pose.is_none() {
-        warnings.push("no truth at the start: it is at the origin".to_owned());
-    }
-    let pose = pose.unwrap_or_default();
-    let nav = Nav { rotation: pose.rotation, position: pose.translation, ..Nav::default() };
-    let sigma = settings.start_sigma;
-    let covariance = NavMatrix::from_diagonal(&SVector::from_fn(|i, _| f64::powi(sigma[i / 3], 2)));
-    let mut state = State::new(nav, &covariance, 60, &filter);
-    state.gravity = 0.0;
-    let mut session = Session::new(state, filter, &recording.camera, settings);
-    if options.has_map {
-        let sigma = options.map_sigma.unwrap_or(settings.map_sigma);
-        session.set_map(&recording.landmarks, &truth.level, sigma);
-    }
-    let usual = Vector3::repeat(USUAL);
-    let (rate_variance, velocity_variance) =
-        (recording.stated.rate.unwrap_or(usual), recording.stated.velocity.unwrap_or(usual));
-    let end = twists.last().map_or(start.stamp, |twist| twist.stamp);
-    let mut frames = recording.frames.iter().filter(|frame| (start.stamp..=end).contains(&frame.stamp)).peekable();
-    let usual_s = usual_step(twists);
-    // Each twist is held until the next; frames lie at its beginning or between.
-    for (k, twist) in twists.iter().enumerate() {
-        let until = twists.get(k + 1).map(|next| next.stamp);
-        let (mut rate_variance, mut velocity_variance) = (rate_variance, velocity_variance);
-        if let Some(until) = until.filter(|until| until.since(twist.stamp) > LONGEST_HELD * usual_s) {
-            let late_s = until.since(twist.stamp) - usual_s;
-            rate_variance.add_scalar_mut((CHANGE.0 * late_s).powi(2));
-            velocity_variance.add_scalar_mut((CHANGE.1 * late_s).powi(2));
-        }
-        let held_twist = Twist { rate: twist.rate, velocity: twist.velocity, rate_variance, velocity_variance };
-        let mut at = twist.stamp;
-        let mut is_kept = false;
-        while let Some(frame) = frames.next_if(|frame| until.is_none_or(|until| frame.stamp < until)) {
-            if frame.stamp > at {
-                if !is_kept && !session.keep(at, false) {
-                    return Ok((session, warnings));
-                }
-                session.predict(&held(&held_twist, &session.state.nav.biases, frame.stamp.since(at)));
-                at = frame.stamp;
-            }
-            session.correct(frame, false);
-            if !session.keep(at, true) {
-                return Ok((session, warnings));
-            }
-            is_kept = true;
-        }
-        if !is_kept && !session.keep(at, false) {
-            break;
-        }
-        if let Some(until) = until {
-            session.predict(&held(&held_twist, &session.state.nav.biases, until.since(at)));
-        }
-    }
-    Ok((session, warnings))
 }

@@ -3,8 +3,10 @@
 use lienav_inertial::imu::{GRAVITY, ImuNoise};
 use lienav_inertial::measurement::RangePrior;
 use lienav_inertial::preintegration::samples::Interpolation;
-use lienav_io::space::data::{Image, Layout, SpaceRecording};
-use nalgebra::{Matrix4, Vector4};
+use lienav_io::space::data::{Camera, Image, Layout, SpaceRecording};
+use lienav_space::config::Between;
+use lienav_space::{Config, PixelNoise, Sensor};
+use nalgebra::Vector4;
 
 /// Noise and start of a recording.
 #[derive(Clone, Copy, Debug)]
@@ -36,27 +38,8 @@ pub struct Settings {
     pub grid_hz: f64,
 }
 
-/// Noise of pixels in the left and the right image: what both have alone, and what they have in common, px.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct PixelNoise {
-    /// Standard deviation of each of (u, v) in one image alone.
-    pub own: [f64; 2],
-    /// Standard deviation of what both images have in common in (u, v).
-    pub common: [f64; 2],
-}
-
-impl PixelNoise {
-    /// Covariance of (u_l, v_l, u_r, v_r), px².
-    pub fn covariance(&self) -> Matrix4<f64> {
-        let [u, v] = [0, 1].map(|k| self.own[k].powi(2) + self.common[k].powi(2));
-        let mut covariance = Matrix4::from_diagonal(&Vector4::new(u, v, u, v));
-        for (k, (i, j)) in [(0, 2), (1, 3)].into_iter().enumerate() {
-            covariance[(i, j)] = self.common[k].powi(2);
-            covariance[(j, i)] = covariance[(i, j)];
-        }
-        covariance
-    }
-}
+/// A state with more landmarks takes in no new ones: a frame would take too long.
+pub const MOST_LANDMARKS: usize = 200;
 
 /// In a hall of a few metres.
 const ROOM: RangePrior = RangePrior { range_m: 3.0, log_sigma: 0.7 };
@@ -160,6 +143,31 @@ impl Settings {
             tracks_end: false,
             grid_hz: 0.0,
         }
+    }
+}
+
+impl Settings {
+    /// The same as settings of the pipeline, for the filter of this name.
+    pub fn config(&self, filter: &str) -> Config {
+        let mut config = Config { filter: filter.to_owned(), ..Config::default() };
+        let noise = &self.imu;
+        (config.imu.gyro_noise, config.imu.accelerometer_noise) = (noise.gyro, noise.accelerometer);
+        (config.imu.gyro_walk, config.imu.accelerometer_walk) = (noise.gyro_walk, noise.accelerometer_walk);
+        config.imu.gravity = self.gravity;
+        config.imu.interpolation = match self.interpolation {
+            Interpolation::Linear => Between::Linear,
+            Interpolation::Cubic => Between::Cubic,
+        };
+        let is_known = self.ranges.log_sigma.is_finite();
+        config.sensor.typical_range_m = if is_known { self.ranges.range_m } else { 0.0 };
+        (config.map.max_landmarks, config.map.tracks_end) = (MOST_LANDMARKS, self.tracks_end);
+        config
+    }
+
+    /// A camera as a sensor of the pipeline.
+    pub fn sensor(&self, camera: &Camera) -> Sensor {
+        let Camera { focal, centre, baseline_m, on_body } = *camera;
+        Sensor { mount: on_body, focal, centre, baseline_m, pixels: self.pixels }
     }
 }
 

@@ -5,18 +5,15 @@ use super::truth::Truth;
 use lienav_base::stamp::Stamp;
 use lienav_inertial::covariance::NavMatrix;
 use lienav_inertial::filter::Filter;
-use lienav_inertial::imu::{Biases, Imu, ImuSample};
-use lienav_inertial::rest::RestDetector;
+use lienav_inertial::imu::{Biases, ImuSample};
 use lienav_inertial::start::{Prior, RestSamples};
 use lienav_inertial::state::State;
 use lienav_inertial::state::nav::Nav;
-use lienav_io::space::data::{GivenStart, InertialSample, SpaceRecording};
-use nalgebra::{SVector, Vector3};
-
-/// Room for so many landmarks before a state allocates.
-const CAPACITY: usize = 70;
-/// A start at rest takes so long, s.
-const REST_S: f64 = 0.5;
+use lienav_io::space::data::{GivenStart, SpaceRecording};
+use lienav_space::start::{
+    CAPACITY, Known, REST_S, WINDOW_S, at_rest, at_rest_prior, first_samples, is_at_rest, sample,
+};
+use nalgebra::SVector;
 
 /// The state at the start, its stamp, and a sentence about it.
 pub struct Start {
@@ -35,8 +32,9 @@ pub fn start(recording: &SpaceRecording, truth: &Truth, settings: &Settings, fil
         return Some(from_given(given, truth, settings, filter));
     }
     let first = recording.inertial.first()?.stamp;
-    let rest = first_samples(&recording.inertial, first);
-    let is_at_rest = is_at_rest(&recording.inertial, first);
+    let window = recording.inertial.iter().take_while(|sample| sample.stamp.since(first) <= WINDOW_S);
+    let window: Vec<ImuSample> = window.map(|one| sample(one.stamp, one.rate, one.force)).collect();
+    let (rest, is_at_rest) = (first_samples(&window, first), is_at_rest(&window, first));
     let at = first + REST_S;
     if is_at_rest && (truth.is_empty() || settings.starts_at_rest) {
         let pose = recording.truth.first().and_then(|_| truth.at(at).or_else(|| truth.at(truth.first()?)));
@@ -55,27 +53,6 @@ pub fn start(recording: &SpaceRecording, truth: &Truth, settings: &Settings, fil
     }
 }
 
-fn imu(sample: &InertialSample) -> Imu {
-    Imu::new(sample.rate, sample.force)
-}
-
-fn first_samples(samples: &[InertialSample], first: Stamp) -> RestSamples {
-    let mut rest = RestSamples::default();
-    samples.iter().take_while(|sample| sample.stamp.since(first) <= REST_S).for_each(|sample| rest.add(&imu(sample)));
-    rest
-}
-
-/// Whether the sensor is at rest in the first samples.
-fn is_at_rest(samples: &[InertialSample], first: Stamp) -> bool {
-    /// A start needs this much longer than the detector's window, s.
-    const WINDOW_S: f64 = 0.7;
-    let mut rest = RestDetector::default();
-    for sample in samples.iter().take_while(|sample| sample.stamp.since(first) < WINDOW_S) {
-        rest.push(&ImuSample { stamp: sample.stamp, value: imu(sample) });
-    }
-    rest.is_at_rest()
-}
-
 /// The state after the samples at rest, at this pose but for its inclination.
 fn from_rest(
     rest: &RestSamples,
@@ -83,28 +60,15 @@ fn from_rest(
     settings: &Settings,
     filter: &Filter,
 ) -> Option<State> {
-    let [turn, _, place, ..] = settings.start_sigma;
-    let mut prior = Prior {
-        position: pose.map_or_else(Vector3::zeros, |pose| pose.translation),
-        position_sigma: place,
-        heading: (0.0, turn),
-        velocity_sigma: 0.02,
-        rate_sigma: 0.003,
-        accelerometer_bias_sigma: 0.1,
-        gravity: (settings.gravity, 0.01),
-    };
-    let level = rest.start(REST_S, &prior, &settings.imu, CAPACITY, filter).ok()?;
-    if let Some(pose) = pose {
-        // The heading of the truth: that with the axis of the body that is most nearly level where it is.
-        let axes = [Vector3::x(), Vector3::y(), Vector3::z()];
-        let axis = axes.into_iter().min_by(|a, b| {
-            let rise = |axis: &Vector3<f64>| (pose.rotation * *axis).z.abs();
-            rise(a).total_cmp(&rise(b))
-        })?;
-        let (to, from) = (pose.rotation * axis, level.nav.rotation * axis);
-        prior.heading.0 = to.y.atan2(to.x) - from.y.atan2(from.x);
+    let [heading_sigma, _, position_sigma, ..] = settings.start_sigma;
+    let known = Known { pose: pose.copied().unwrap_or_default(), position_sigma, heading_sigma };
+    match pose {
+        Some(_) => at_rest(rest, &known, settings.gravity, &settings.imu, filter),
+        None => {
+            let prior = at_rest_prior(&known, settings.gravity);
+            rest.start(REST_S, &prior, &settings.imu, CAPACITY, filter).ok()
+        }
     }
-    rest.start(REST_S, &prior, &settings.imu, CAPACITY, filter).ok()
 }
 
 /// The first frame at which pose and velocity of the truth are known.

@@ -4,13 +4,14 @@ use super::errors::Errors;
 use super::figures::Subject;
 use super::report::{Report, to_json, to_text};
 use super::run::{Options, RunError, SpaceRun, run};
-use super::settings::{PixelNoise, Settings};
+use super::settings::Settings;
 use super::truth::{Truth, levelling};
 use super::{folder, page};
 use lienav_base::stamp::Stamp;
 use lienav_io::space::data::{Camera, Frame, Image, InertialSample, Layout, Seen, SpaceRecording, TruePose, Twist};
 use lienav_io::space::open;
 use lienav_lie::{LieGroup, Se3, So3};
+use lienav_space::PixelNoise;
 use nalgebra::{Vector2, Vector3, Vector4};
 use std::path::Path;
 

@@ -43,7 +43,7 @@ impl Integrator {
             current,
             until: Stamp::default(),
             recent: Scatter::default(),
-            outages: Vec::with_capacity(8),
+            outages: Vec::with_capacity(MOST_OUTAGES),
         }
     }
 
@@ -92,6 +92,11 @@ impl Integrator {
         Some(self.samples.at(stamp.since(newest)))
     }
 
+    /// The stamp of the newest sample.
+    pub fn newest(&self) -> Option<Stamp> {
+        self.samples.newest().map(|sample| sample.stamp)
+    }
+
     /// From now on, these biases are taken off. What was integrated since the last call of [`take`](Self::take) is
     /// dropped; directly after it, that is nothing.
     pub fn set_biases(&mut self, biases: Biases) {
@@ -99,22 +104,60 @@ impl Integrator {
         self.current.restart(biases);
     }
 
+    /// What lies between the last call of [`take`](Self::take) and the newest sample, and its stamp; nothing changes.
+    pub fn until_newest(&self) -> Option<(Stamp, Preintegrated)> {
+        let newest = self.samples.newest()?.stamp;
+        let mut current = self.current.clone();
+        let last = self.piece(newest).map(|(h, values)| {
+            current.add(h, &values);
+            self.outage(h, newest)
+        });
+        let mut taken = current.finish();
+        for outage in self.outages.iter().chain(last.flatten().as_ref()) {
+            outage.add_to(&mut taken, newest);
+        }
+        Some((newest, taken))
+    }
+
+    /// Becomes what another one is, without an allocation.
+    pub fn copy_from(&mut self, other: &Self) {
+        let Self { samples, current, until, recent, outages } = other;
+        self.samples.clone_from(samples);
+        self.current.clone_from(current);
+        (self.until, self.recent) = (*until, *recent);
+        self.outages.clear();
+        self.outages.extend_from_slice(outages);
+    }
+
     fn advance(&mut self, to: Stamp) {
-        let Some(newest) = self.samples.newest() else { return };
-        let h = to.since(self.until);
-        if h > 0.0 {
-            let middle = self.until.since(newest.stamp) + 0.5 * h;
-            let offset = GAUSS * h;
-            self.current.add(h, &[self.samples.at(middle - offset), self.samples.at(middle + offset)]);
-            self.until = to;
-            let between = self.samples.previous().map_or(0.0, |previous| newest.stamp.since(previous.stamp));
-            if between > LONGEST_INTERVAL_S && self.outages.len() < self.outages.capacity() {
-                let unknown = self.recent.unknown();
-                self.outages.push(Outage { seconds: h, of_seconds: between, end: to, unknown });
-            }
+        let Some((h, values)) = self.piece(to) else { return };
+        self.current.add(h, &values);
+        self.until = to;
+        if self.outages.len() < MOST_OUTAGES {
+            self.outages.extend(self.outage(h, to));
         }
     }
+
+    /// The length up to a stamp, s, and the values at its two Gauss points.
+    fn piece(&self, to: Stamp) -> Option<(f64, [Imu; 2])> {
+        let newest = self.samples.newest()?;
+        let h = to.since(self.until);
+        let middle = self.until.since(newest.stamp) + 0.5 * h;
+        let offset = GAUSS * h;
+        (h > 0.0).then(|| (h, [self.samples.at(middle - offset), self.samples.at(middle + offset)]))
+    }
+
+    /// The outage of `h` seconds that end at a stamp, if samples were missing there.
+    fn outage(&self, h: f64, end: Stamp) -> Option<Outage> {
+        let newest = self.samples.newest()?.stamp;
+        let between = self.samples.previous().map_or(0.0, |previous| newest.since(previous.stamp));
+        let unknown = self.recent.unknown();
+        (between > LONGEST_INTERVAL_S).then_some(Outage { seconds: h, of_seconds: between, end, unknown })
+    }
 }
+
+/// So many outages between two frames are counted; more of them are one long outage for the most part.
+const MOST_OUTAGES: usize = 8;
 
 /// Between samples farther apart than this, s, the motion is not known to be the straight line between them.
 const LONGEST_INTERVAL_S: f64 = 0.1;

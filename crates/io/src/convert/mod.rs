@@ -26,6 +26,7 @@ mod outside;
 mod placed;
 mod read;
 mod refusal;
+mod space;
 mod tag_sizes;
 mod tags;
 mod write;
@@ -42,6 +43,10 @@ pub use read::{
     torque, yaw_of,
 };
 pub use refusal::{Origin, Refusal};
+pub use space::{
+    SpaceKind, covariance_message, lens_of, moved_covariance, quaternion_of, se3_of, se3_of_isometry, space_features,
+    space_imu, space_kind, space_odometry, space_pose, space_pose_message,
+};
 pub use tag_sizes::TagSizes;
 pub use tags::{TagCamera, TagPattern, TagPatternError};
 pub use write::{

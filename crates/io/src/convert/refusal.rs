@@ -1,6 +1,6 @@
 //! Why a message does not become input of a filter.
 
-use crate::cloud::LayoutError;
+pub(super) use crate::cloud::{FieldReader, LayoutError, Wanted};
 use std::fmt;
 
 /// Why a message does not become input of a filter. This is about what cannot be read; what is wrong with numbers, the

@@ -5,7 +5,8 @@
 //! - `sensors`: measurements of landmarks, of sensors that sit where `/tf_static` or a parameter says;
 //! - `tags`: transforms of tags on `/tf`;
 //! - `sources`: which of several sources of odometry counts;
-//! - `message`: messages of whichever type.
+//! - `message`: messages of whichever type;
+//! - `space`: the same for the filter in space, [`SpaceIntake`].
 //!
 //! There is no clock here, and no filter: the caller says whether transforms are still to be expected, and gives mounts
 //! to its filter. A further type of message is a plain struct in [`messages`](crate::messages), a conversion in
@@ -16,6 +17,7 @@ mod message;
 mod sensors;
 mod settings;
 mod sources;
+mod space;
 mod tags;
 
 use crate::convert::{self, DetectionWords, Frame, Origin, Refusal, TagCamera, TagSizes};
@@ -35,6 +37,7 @@ pub use settings::{
     Named, OdometryMessage, OdometrySettings, SensorSettings, TagSettings, checked_names,
 };
 pub use sources::{STANDBY, Sources, Switch};
+pub use space::{SpaceFrames, SpaceIntake, SpaceSeen};
 pub use tags::TagScan;
 
 /// A source of odometry.

@@ -1,7 +1,7 @@
 //! The inertial sensor: its grades, and what it measures.
 
+use super::course::Course;
 use super::kinematics::Kinematics;
-use super::motion::Motion;
 use super::scenario::{InertialConfig, SpaceScenario};
 use crate::random::{Purpose, generator, normal};
 use lienav_base::stamp::Stamp;
@@ -68,7 +68,7 @@ pub struct Biases {
 }
 
 /// All samples of a run, and the biases at each.
-pub fn samples(scenario: &SpaceScenario, motion: &Motion, seed: u64) -> (Vec<InertialSample>, Vec<Biases>) {
+pub fn samples(scenario: &SpaceScenario, motion: &Course, seed: u64) -> (Vec<InertialSample>, Vec<Biases>) {
     let imu = &scenario.imu;
     let h = 1.0 / imu.rate_hz;
     let count = (scenario.duration_s * imu.rate_hz).round() as u64;

@@ -1,6 +1,6 @@
 //! Motions in space: a body with an inertial sensor and cameras among landmarks, from a seed.
 //!
-//! Pose, velocity, acceleration and rate of every motion are closed forms ([`motion`]), so that the inertial sensor
+//! Pose, velocity, acceleration and rate of every motion are closed forms ([`motion`], [`course`]), so that the inertial sensor
 //! ([`inertial`]) measures the exact rate and force plus what is stated of its errors. [`camera`] sees the landmarks of
 //! [`world`]. [`scenario`] has all settings, [`shipped`] the scenarios with a name, [`run`] draws a run: plain data.
 //!
@@ -17,6 +17,7 @@
 
 pub mod camera;
 pub mod car;
+pub mod course;
 pub mod inertial;
 pub mod kinematics;
 pub mod motion;

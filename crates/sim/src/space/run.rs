@@ -1,6 +1,7 @@
 //! A simulated run: what the sensors measured, the truth, and an estimate of the start.
 
 use super::camera::{Camera, Seen, Tracker, cameras};
+use super::course::Course;
 use super::inertial::{Biases, InertialSample, draw, samples};
 use super::kinematics::Kinematics;
 use super::motion::Motion;
@@ -60,6 +61,7 @@ pub struct SpaceRun {
 pub fn simulate(scenario: &SpaceScenario, seed: u64) -> Result<SpaceRun, SpaceScenarioError> {
     scenario.validate()?;
     let motion = Motion::new(scenario.motion, scenario.duration_s, seed);
+    let motion = Course { motion, rest_s: scenario.start.rest_s };
     let (mut samples, biases) = samples(scenario, &motion, seed);
     let truth = samples.iter().zip(biases).map(|(sample, bias)| (sample.stamp, motion.at(sample.stamp.secs()), bias));
     let truth = truth.collect();
@@ -79,7 +81,7 @@ pub fn simulate(scenario: &SpaceScenario, seed: u64) -> Result<SpaceRun, SpaceSc
 
 fn frames(
     scenario: &SpaceScenario,
-    motion: &Motion,
+    motion: &Course,
     cameras: &[Camera],
     landmarks: &BTreeMap<u64, Vector3<f64>>,
     seed: u64,

@@ -142,6 +142,8 @@ settings! {
         velocity_std_m_s: f64 = 0.05, within STD, unit "m/s";
         /// Of the position, m.
         position_std_m: f64 = 0.01, within STD, unit "m";
+        /// How long the body stands before it moves, s.
+        rest_s: f64 = 0.0, within SECONDS, unit "s";
     }
 }
 

@@ -8,7 +8,7 @@ use super::scenario::{CameraKind, MotionKind, SpaceScenario};
 #[error(
     "no scenario in space is called '{0}'; there are MOTION-CAMERA-GRADE with rest, circle, helix, drone, hand or car, \
      with mono, stereo or several, with consumer, industrial or tactical, as in drone-mono-industrial, and the same \
-     with -gap, -outliers, -late, -false, -misses or -vibration behind it"
+     with -standing, -gap, -outliers, -late, -false, -misses or -vibration behind it"
 )]
 pub struct UnknownSpaceScenario(pub String);
 
@@ -16,7 +16,8 @@ pub struct UnknownSpaceScenario(pub String);
 type Trouble = (&'static str, fn(&mut SpaceScenario));
 
 /// What troubles a run.
-const TROUBLES: [Trouble; 6] = [
+const TROUBLES: [Trouble; 7] = [
+    ("standing", |scenario| scenario.start.rest_s = 2.0),
     ("gap", |scenario| scenario.imu.gap_s = 1.5),
     ("outliers", |scenario| scenario.camera.outlier_probability = 0.15),
     ("late", |scenario| scenario.camera.late_s = 0.05),

@@ -1,0 +1,224 @@
+//! The filter with what surrounds its step: frames as measurements, bounds on landmarks, and wider errors where most
+//! measurements are beyond the gate. Programs with a motion model of their own call it; [`Slam3d`](crate::Slam3d) does
+//! the rest.
+
+use crate::input::{Seen, Sensor};
+use crate::measured::{AT_REST, Measured, Stated};
+use crate::output::{Counts, DropReason, PoseEstimate};
+use lienav_base::stamp::Stamp;
+use lienav_inertial::filter::Filter;
+use lienav_inertial::measurement::{Measurement, RangePrior};
+use lienav_inertial::preintegration::Preintegrated;
+use lienav_inertial::state::State;
+use lienav_inertial::state::errors::VELOCITY;
+use lienav_inertial::step::{Corrected, Step};
+use lienav_lie::Se3;
+
+/// Sees the state before each change: for tools.
+pub trait Observer {
+    /// The state is about to be propagated.
+    fn before_predict(&mut self, _state: &State, _increment: &Preintegrated) {}
+    /// The state is about to be corrected.
+    fn before_correct(&mut self, _state: &State, _measurements: &[&dyn Measurement], _stamp: Stamp) {}
+}
+
+impl Observer for () {}
+
+/// Which landmarks are kept.
+#[derive(Clone, Copy, Debug)]
+pub struct Bounds {
+    /// A state with so many landmarks takes in no new ones.
+    pub most_landmarks: usize,
+    /// A landmark that a frame does not see is removed: its track has ended.
+    pub tracks_end: bool,
+}
+
+/// Most measurements of a frame; those of landmarks that the state has come first.
+pub const MOST_MEASUREMENTS: usize = 80;
+/// By how much a state that is lost is uncertain, by axis: rotation, rad; velocity, m/s; position, m.
+pub const LOST_SIGMA: [f64; 3] = [0.05, 0.5, 0.3];
+
+/// The filter and its state.
+#[derive(Clone, Debug)]
+pub struct Estimator {
+    /// The state.
+    pub state: State,
+    step: Step,
+    /// The sensors of landmarks.
+    pub sensors: Vec<Sensor>,
+    /// Standard deviations where a message states none.
+    pub stated: Stated,
+    bounds: Bounds,
+    lost_sigma: [f64; 3],
+    /// Identities of the landmarks of a known map that nothing is added to, in order.
+    known: Option<Vec<u64>>,
+    /// Measurements used and beyond the gate in the last frames, older ones with less weight.
+    recent: (f64, f64),
+    batch: Vec<Measured>,
+    /// Places in the frame of landmarks that the state has, then of others.
+    order: Vec<usize>,
+}
+
+impl Estimator {
+    /// A filter that begins with this state.
+    pub fn new(state: State, filter: Filter, ranges: RangePrior, bounds: Bounds) -> Self {
+        let mut step = Step::new(filter);
+        step.prior = ranges;
+        Self {
+            state,
+            step,
+            sensors: Vec::new(),
+            stated: Stated { position_m: 0.05, range_m: 0.1 },
+            bounds,
+            lost_sigma: LOST_SIGMA,
+            known: None,
+            recent: (0.0, 0.0),
+            batch: Vec::with_capacity(MOST_MEASUREMENTS + 1),
+            order: Vec::new(),
+        }
+    }
+
+    /// The same with another uncertainty of a state that is lost, as [`LOST_SIGMA`].
+    #[must_use]
+    pub fn with_lost_sigma(mut self, sigma: [f64; 3]) -> Self {
+        self.lost_sigma = sigma;
+        self
+    }
+
+    /// The filter.
+    pub fn filter(&self) -> &Filter {
+        &self.step.filter
+    }
+
+    /// No landmark is added to those that the state has now.
+    pub fn freeze_landmarks(&mut self) {
+        let points = self.state.landmarks.iter().filter(|landmark| landmark.is_point());
+        let mut known: Vec<u64> = points.map(|landmark| landmark.id).collect();
+        known.sort_unstable();
+        self.known = Some(known);
+    }
+
+    /// Moves the state by what the inertial sensor says of an interval.
+    pub fn predict(&mut self, increment: &Preintegrated, observer: &mut dyn Observer) {
+        observer.before_predict(&self.state, increment);
+        self.step.predict(&mut self.state, increment);
+    }
+
+    /// Takes in a frame; says whether the covariance was widened.
+    pub fn correct(
+        &mut self,
+        stamp: Stamp,
+        seen: &[Seen],
+        is_at_rest: bool,
+        counts: &mut Counts,
+        observer: &mut dyn Observer,
+    ) -> (Corrected, bool) {
+        self.gather(seen, counts);
+        if self.bounds.tracks_end {
+            // A track that ended does not come back.
+            for i in (0..self.state.landmarks.len()).rev() {
+                let landmark = &self.state.landmarks[i];
+                if landmark.is_point() && seen.iter().all(|seen| seen.id != landmark.id) {
+                    self.state.remove(i);
+                }
+            }
+        }
+        if is_at_rest {
+            self.batch.push(Measured::Rest(AT_REST));
+        }
+        let corrected = self.take_batch(stamp, counts, observer);
+        let is_widened = self.watch(corrected.used as f64, corrected.gated as f64);
+        (corrected, is_widened)
+    }
+
+    /// Takes in a measurement that is of no landmark.
+    pub fn correct_one(&mut self, stamp: Stamp, one: Measured, counts: &mut Counts) -> Corrected {
+        self.batch.clear();
+        self.batch.push(one);
+        self.take_batch(stamp, counts, &mut ())
+    }
+
+    /// The measurements of a frame: those of landmarks that the state has come first.
+    fn gather(&mut self, seen: &[Seen], counts: &mut Counts) {
+        let Self { state, batch, order, known, sensors, .. } = self;
+        batch.clear();
+        order.clear();
+        for is_in_state in [true, false] {
+            order.extend((0..seen.len()).filter(|k| state.find(seen[*k].id).is_some() == is_in_state));
+        }
+        let is_full = state.landmarks.len() >= self.bounds.most_landmarks;
+        for one in order.iter().map(|k| &seen[*k]) {
+            if batch.len() >= MOST_MEASUREMENTS {
+                counts.add(DropReason::TooManyPoints);
+            } else if known.as_ref().is_some_and(|known| known.binary_search(&one.id).is_err()) {
+                counts.add(DropReason::UnknownLandmark);
+            } else if is_full && state.find(one.id).is_none() {
+                counts.add(DropReason::MapFull);
+            } else if let Some(sensor) = sensors.get(one.sensor) {
+                batch.push(Measured::of(one, sensor, &self.stated));
+            } else {
+                counts.add(DropReason::UnknownSensor);
+            }
+        }
+    }
+
+    fn take_batch(&mut self, stamp: Stamp, counts: &mut Counts, observer: &mut dyn Observer) -> Corrected {
+        let mut all: [&dyn Measurement; MOST_MEASUREMENTS + 1] = [&AT_REST; MOST_MEASUREMENTS + 1];
+        all.iter_mut().zip(&self.batch).for_each(|(slot, one)| *slot = one);
+        let all = &all[..self.batch.len()];
+        observer.before_correct(&self.state, all, stamp);
+        match self.step.correct(&mut self.state, all) {
+            Ok(corrected) => {
+                counts.add_many(DropReason::Gated, corrected.gated as u64);
+                corrected
+            }
+            Err(_) => {
+                counts.add(DropReason::Singular);
+                Corrected::default()
+            }
+        }
+    }
+
+    /// Where most measurements of the last frames are beyond the gate, the state is not where its covariance has it: the
+    /// covariance is made wide enough to take in the next ones.
+    fn watch(&mut self, used: f64, gated: f64) -> bool {
+        const KEPT: f64 = 0.8;
+        const LEAST: f64 = 4.0;
+        self.recent = (KEPT * self.recent.0 + used, KEPT * self.recent.1 + gated);
+        if self.recent.1 < LEAST || self.recent.1 <= self.recent.0 {
+            return false;
+        }
+        let [turn, velocity, position] = self.lost_sigma;
+        let wider = Preintegrated::uncertainty(turn, velocity, position);
+        let rate = self.state.rate;
+        self.step.predict(&mut self.state, &wider);
+        self.state.rate = rate;
+        self.recent = (0.0, 0.0);
+        true
+    }
+
+    /// Whether more measurements of the last frames were beyond the gate than used.
+    pub fn is_contradicted(&self) -> bool {
+        self.recent.1 > self.recent.0
+    }
+
+    /// The estimate at a stamp, which is that of the state; `None` where the state is no longer one.
+    pub fn estimate(&self, stamp: Stamp) -> Option<PoseEstimate> {
+        let filter = &self.step.filter;
+        let covariance = self.state.pose_covariance(filter);
+        let nav = &self.state.nav;
+        let is_sound = nav.position.iter().chain(nav.velocity.iter()).all(|x| x.abs() < 1e9)
+            && nav.rotation.orthogonality_error() < 1e-3
+            && covariance.iter().all(|x| x.is_finite())
+            && covariance.diagonal().iter().all(|x| *x >= 0.0);
+        is_sound.then(|| PoseEstimate {
+            stamp,
+            pose: Se3::new(nav.rotation, nav.position),
+            covariance,
+            velocity: nav.velocity,
+            velocity_covariance: self.state.nav_covariance(filter).fixed_view::<3, 3>(VELOCITY, VELOCITY).into_owned(),
+            rate: self.state.rate,
+            biases: nav.biases,
+        })
+    }
+}

@@ -1,0 +1,121 @@
+//! What waits: samples of the inertial sensor, and frames until these have come.
+
+use crate::input::{ImuSample, Odometry, Pose, Seen};
+use lienav_base::stamp::Stamp;
+use std::collections::VecDeque;
+
+/// The most samples that wait, at 2 kHz for two seconds; beyond it, the oldest are taken in.
+pub const MOST_SAMPLES: usize = 4096;
+/// The most frames and other instants that wait: those of a camera during 12 s without samples.
+pub const MOST_ITEMS: usize = 256;
+
+/// What is to be done at an instant.
+#[derive(Clone, Debug)]
+pub enum What {
+    /// Take in a frame.
+    Frame(Vec<Seen>),
+    /// Take in a velocity.
+    Odometry(Odometry),
+    /// Take in a pose.
+    Pose(Pose),
+    /// Give an estimate.
+    Instant,
+}
+
+impl What {
+    fn is_like(&self, other: &Self) -> bool {
+        std::mem::discriminant(self) == std::mem::discriminant(other)
+    }
+}
+
+/// An instant that waits.
+#[derive(Clone, Debug)]
+pub struct Item {
+    /// When.
+    pub stamp: Stamp,
+    /// What is to be done.
+    pub what: What,
+}
+
+/// The queues.
+#[derive(Clone, Debug)]
+pub struct Inbox {
+    /// Samples that were not integrated, in order.
+    pub samples: VecDeque<ImuSample>,
+    items: VecDeque<Item>,
+    /// Memory of frames that were taken in.
+    free: Vec<Vec<Seen>>,
+    /// The newest sample.
+    pub newest: Option<Stamp>,
+}
+
+impl Default for Inbox {
+    fn default() -> Self {
+        Self {
+            samples: VecDeque::with_capacity(256),
+            items: VecDeque::with_capacity(MOST_ITEMS),
+            free: Vec::with_capacity(MOST_ITEMS),
+            newest: None,
+        }
+    }
+}
+
+impl Inbox {
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        self.samples.clear();
+        self.items.clear();
+        self.newest = None;
+    }
+
+    /// Adds a sample that is later than all before.
+    pub fn push_sample(&mut self, sample: ImuSample) {
+        self.newest = Some(sample.stamp);
+        self.samples.push_back(sample);
+    }
+
+    /// Whether something of this kind and stamp waits. Frames of one stamp may be of different sensors.
+    pub fn has(&self, stamp: Stamp, what: &What) -> bool {
+        let first_sensor =
+            |what: &What| if let What::Frame(seen) = what { seen.first().map(|s| s.sensor) } else { None };
+        let is_same = |item: &Item| item.what.is_like(what) && first_sensor(&item.what) == first_sensor(what);
+        self.items.iter().any(|item| item.stamp == stamp && is_same(item))
+    }
+
+    /// Whether there is no room for one more.
+    pub fn is_full(&self) -> bool {
+        self.items.len() >= MOST_ITEMS
+    }
+
+    /// Adds what waits at its place, behind others of its stamp.
+    pub fn push(&mut self, stamp: Stamp, what: What) {
+        let at = self.items.partition_point(|item| item.stamp <= stamp);
+        self.items.insert(at, Item { stamp, what });
+    }
+
+    /// Removes the earliest instant if samples reach it.
+    pub fn pop_due(&mut self) -> Option<Item> {
+        let first = self.items.front()?.stamp;
+        if self.newest.is_some_and(|newest| newest >= first) { self.items.pop_front() } else { None }
+    }
+
+    /// Memory for a frame.
+    pub fn list(&mut self) -> Vec<Seen> {
+        self.free.pop().unwrap_or_default()
+    }
+
+    /// Keeps the memory of a frame.
+    pub fn recycle(&mut self, mut seen: Vec<Seen>) {
+        seen.clear();
+        if self.free.len() < MOST_ITEMS {
+            self.free.push(seen);
+        }
+    }
+
+    /// Removes what waits from before a stamp; says how much.
+    pub fn drop_before(&mut self, stamp: Stamp) -> usize {
+        let before = self.items.len();
+        self.items.retain(|item| item.stamp >= stamp);
+        before - self.items.len()
+    }
+}

@@ -1,0 +1,272 @@
+//! What `slam3d_node` says about itself on `/diagnostics`, once a second: a pure function of two reports.
+//!
+//! | level | when, since the last report |
+//! |---|---|
+//! | ERROR | samples of imu, or features, came and none of them could be used |
+//! | ERROR | the pose is lost |
+//! | WARN | the filter is switched off |
+//! | WARN | no imu or no features yet, or none for more than a second |
+//! | WARN | the filter waits for its start |
+//! | WARN | input was dropped, but for measurements beyond the gate |
+//! | WARN | time was set back |
+//! | WARN | the covariance was widened, because most measurements were beyond the gate |
+//! | OK | otherwise |
+//!
+//! A warning about what was dropped ends with the remedy for the reason that happened most ([`remedy`]).
+
+use crate::ros::diagnostics::{Dropped, Findings, Level, Percentiles, Received, Values, listed};
+use lienav_io::bag::UNREADABLE;
+use lienav_io::convert::Refusal;
+use lienav_space::{DropReason, PoseEstimate, Quality, Slam3d};
+use nalgebra::Vector3;
+use r2r::diagnostic_msgs::msg::DiagnosticStatus;
+use std::time::Duration;
+
+/// A point of features without identity.
+pub const NO_IDENTITY: &str = "no_identity";
+
+/// The state of the node at one instant. Counts are since its start.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// Whether it takes input.
+    pub enabled: bool,
+    /// Of `imu`.
+    pub imu: Received,
+    /// Of `features`.
+    pub features: Received,
+    /// Of `odom`.
+    pub odometry: Received,
+    /// Time since the last message of `imu` and of `features`; `None` before the first.
+    pub silence: [Option<Duration>; 2],
+    /// What was left out, by reason.
+    pub dropped: Dropped,
+    /// How often time was set back.
+    pub time_jumps: u64,
+    /// How often the covariance was widened.
+    pub widened: u64,
+    /// How good the pose is.
+    pub quality: Quality,
+    /// The newest estimate.
+    pub estimate: Option<PoseEstimate>,
+    /// Landmarks of the state.
+    pub landmarks: usize,
+    /// From the arrival of a frame to the end of its publication, µs, since the last report.
+    pub step_us: Percentiles,
+    /// From the arrival of a sample of imu to the end of its publication, µs, since the last report.
+    pub sample_us: Percentiles,
+}
+
+impl Default for Report {
+    fn default() -> Self {
+        Self {
+            enabled: false,
+            imu: Received::default(),
+            features: Received::default(),
+            odometry: Received::default(),
+            silence: [None; 2],
+            dropped: Dropped::default(),
+            time_jumps: 0,
+            widened: 0,
+            quality: Quality::Starting,
+            estimate: None,
+            landmarks: 0,
+            step_us: Percentiles::default(),
+            sample_us: Percentiles::default(),
+        }
+    }
+}
+
+/// What can be done about a reason, in a few words; docs/slam3d.md has more.
+pub fn remedy(word: &str) -> &'static str {
+    match word {
+        "not_finite" | "absurd" => "look at the driver: numbers are in rad/s, m/s², px and m, and finite",
+        "bad_covariance" => "send a covariance that is positive definite",
+        "duplicate_stamp" => "let each message have a stamp of its own, and one publisher each topic",
+        "too_late" => "raise timing.reorder_window_s, or make the detector faster",
+        "from_the_future" | "unconfirmed_jump" | "second_clock" => {
+            "synchronize the clocks of the sensors, and set use_sim_time alike in all nodes"
+        }
+        "buffer_full" => "look whether imu has fallen silent",
+        "not_started" => "none: frames from before the start are not used",
+        "duplicate_feature" => "let the detector send each identity once",
+        "too_many_points" => "send fewer than 80 landmarks a frame",
+        "map_full" => "raise map.max_landmarks, or set map.tracks_end for tracks that do not come back",
+        "singular" | "invalid_covariance" => "look at the noise parameters; the filter starts again",
+        "disabled" => "switch it on with ~/set_enabled",
+        "unknown_sensor" => "use at most 16 frames for features",
+        "unknown_landmark" => "set map.mode to mapping to take in landmarks that the map does not have",
+        "bad_layout" => "send x, y, z or u, v or u_left, v_left, u_right, v_right or range, and id",
+        "no_identity" => "send an id of each point: landmarks in space are not associated without",
+        "unknown_frame" => "let frame_id be that of the parameters, and of imu always the same",
+        "no_transform" => "publish the frame on /tf_static, or set base_frame to the frame of imu",
+        "bad_transform" | "bad_orientation" => "send quaternions of length 1 and finite translations",
+        "no_camera_info" => "remap camera_info to the topic beside the detector's image",
+        "bad_stamp" => "send less than 1000000000 nanoseconds",
+        "no_angular_velocity" | "no_linear_acceleration" => "use a topic with rates and forces",
+        "unreadable" => "look at the publisher: the bytes are no message of the topic's type",
+        _ => "see docs/slam3d.md",
+    }
+}
+
+/// What the node has counted, with what the filter has: every reason there is, whether it happened or not.
+fn all_dropped(node: &Dropped, slam: &Slam3d) -> Dropped {
+    let of_filter = DropReason::ALL.iter().map(|&reason| (reason.word(), slam.counts().get(reason)));
+    let of_node = Refusal::WORDS.into_iter().chain([NO_IDENTITY, UNREADABLE]).map(|word| (word, 0));
+    node.with(of_filter.chain(of_node))
+}
+
+/// Reasons that do not make a warning by themselves.
+fn is_ordinary(word: &str) -> bool {
+    [DropReason::Gated, DropReason::Disabled, DropReason::NotStarted].iter().any(|reason| reason.word() == word)
+}
+
+impl Report {
+    /// What the filter knows, with what the node has counted.
+    pub fn with_filter(self, slam: &Slam3d) -> Self {
+        Self {
+            enabled: slam.enabled(),
+            dropped: all_dropped(&self.dropped, slam),
+            time_jumps: slam.time_jumps(),
+            widened: slam.widened(),
+            quality: slam.quality(),
+            estimate: slam.pose(),
+            landmarks: slam.state().map_or(0, |state| state.landmarks.len()),
+            ..self
+        }
+    }
+}
+
+/// Level and sentence for the time between two reports, by the table of this module.
+pub fn judge(before: &Report, now: &Report) -> (Level, String) {
+    let mut findings = Findings::default();
+    let mut dropped = now.dropped.since(&before.dropped);
+    dropped.retain(|(word, _)| !is_ordinary(word));
+    let worst = dropped.iter().max_by_key(|(_, count)| *count).map(|(word, _)| remedy(word));
+    let sentence = || format!("{}: {}", listed(&dropped), worst.unwrap_or_default());
+    let mut is_said = false;
+    for (topic, received) in [("imu", now.imu.since(before.imu)), ("features", now.features.since(before.features))] {
+        if let (true, (came @ 1.., 0)) = (now.enabled, received) {
+            findings.error(format!("none of {came} messages of {topic} could be used: {}", sentence()));
+            is_said = true;
+        }
+    }
+    if !dropped.is_empty() && !is_said {
+        findings.warn(format!("dropped: {}", sentence()));
+    }
+    if !now.enabled {
+        findings.warn("switched off");
+    }
+    findings.silence("imu", now.silence[0]);
+    findings.silence("features", now.silence[1]);
+    match now.quality {
+        Quality::Lost => findings.error("the pose is lost: its covariance is as wide as the place"),
+        Quality::Starting if now.enabled => {
+            findings.warn("the filter waits for its start: let the robot stand for a second, or send initialpose");
+        }
+        _ => {}
+    }
+    if now.time_jumps > before.time_jumps {
+        findings.warn("time was set back: the filter started again");
+    }
+    if now.widened > before.widened {
+        findings.warn("most measurements were beyond the gate, and the covariance was widened: check the noise");
+    }
+    findings.verdict(|| "running".to_owned())
+}
+
+/// Standard deviations of position, m, and of the rotation about the vertical and across it, rad.
+pub fn deviations(estimate: &PoseEstimate) -> [f64; 3] {
+    let variances = estimate.covariance.diagonal();
+    let root = |x: f64| x.max(0.0).sqrt();
+    let position: Vector3<f64> = variances.fixed_rows::<3>(0).into_owned();
+    [root(position.sum()), root(variances[5]), root(variances[3] + variances[4])]
+}
+
+/// The message for the time between two reports. `name` is that of the node.
+pub fn status(name: &str, before: &Report, now: &Report) -> DiagnosticStatus {
+    let mut values = Values::default();
+    values.say("enabled", now.enabled);
+    values.say("quality", now.quality.word());
+    values.received("imu", now.imu);
+    values.received("features", now.features);
+    values.received("odom", now.odometry);
+    values.say("landmarks", now.landmarks);
+    if let Some(estimate) = &now.estimate {
+        say_deviations(&mut values, estimate);
+        let (gyro, force) = (&estimate.biases.gyro, &estimate.biases.accelerometer);
+        values.say("gyro_bias_rad_s", format_args!("{:.5} {:.5} {:.5}", gyro.x, gyro.y, gyro.z));
+        values.say("accelerometer_bias_m_s2", format_args!("{:.4} {:.4} {:.4}", force.x, force.y, force.z));
+    }
+    values.say("time_jumps", now.time_jumps);
+    values.say("widened", now.widened);
+    values.percentiles("step_us", now.step_us);
+    values.percentiles("sample_us", now.sample_us);
+    values.dropped(&now.dropped);
+    values.status(format!("{name}: slam3d"), judge(before, now))
+}
+
+/// How well the pose is known.
+pub fn say_deviations(values: &mut Values, estimate: &PoseEstimate) {
+    let [position, yaw, tilt] = deviations(estimate);
+    values.say("position_std_m", format_args!("{position:.4}"));
+    values.say("yaw_std_rad", format_args!("{yaw:.5}"));
+    values.say("tilt_std_rad", format_args!("{tilt:.5}"));
+}
+
+/// `~/pose_quality`: the word, and the numbers behind it.
+pub fn pose_quality(name: &str, quality: Quality, estimate: Option<&PoseEstimate>) -> DiagnosticStatus {
+    let mut values = Values::default();
+    if let Some(estimate) = estimate {
+        say_deviations(&mut values, estimate);
+    }
+    let level = match quality {
+        Quality::Ok => Level::Ok,
+        Quality::Wide => Level::Warn,
+        Quality::Lost | Quality::Starting => Level::Error,
+    };
+    values.status(format!("{name}: pose quality"), (level, quality.word().to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn running() -> Report {
+        let recent = Some(Duration::ZERO);
+        Report { enabled: true, silence: [recent; 2], quality: Quality::Ok, ..Report::default() }
+    }
+
+    #[test]
+    fn each_line_of_the_table_makes_its_level() {
+        let level = |change: &dyn Fn(&mut Report)| {
+            let mut now = running();
+            now.imu = Received { received: 200, used: 200 };
+            now.features = Received { received: 20, used: 20 };
+            change(&mut now);
+            judge(&running(), &now)
+        };
+        assert_eq!(level(&|_| ()), (Level::Ok, "running".to_owned()));
+        assert_eq!(level(&|r| r.imu.used = 0).0, Level::Error);
+        assert_eq!(level(&|r| r.features.used = 0).0, Level::Error);
+        assert_eq!(level(&|r| r.quality = Quality::Lost).0, Level::Error);
+        assert_eq!(level(&|r| r.quality = Quality::Starting).0, Level::Warn);
+        assert_eq!(level(&|r| r.quality = Quality::Wide).0, Level::Ok);
+        assert_eq!(level(&|r| r.enabled = false).0, Level::Warn);
+        assert_eq!(level(&|r| r.silence[0] = None).0, Level::Warn);
+        assert_eq!(level(&|r| r.silence[1] = Some(Duration::from_secs(2))).0, Level::Warn);
+        assert_eq!(level(&|r| r.time_jumps = 1).0, Level::Warn);
+        assert_eq!(level(&|r| r.widened = 1).0, Level::Warn);
+        assert_eq!(level(&|r| r.dropped.add("gated")).0, Level::Ok);
+        let late = "dropped: too_late 1: raise timing.reorder_window_s, or make the detector faster".to_owned();
+        assert_eq!(level(&|r| r.dropped.add("too_late")), (Level::Warn, late));
+    }
+
+    #[test]
+    fn every_reason_of_the_filter_has_a_remedy() {
+        let general = remedy("nothing like it");
+        let words = DropReason::ALL.iter().map(|reason| reason.word()).filter(|word| *word != "gated");
+        for word in words.chain([NO_IDENTITY, UNREADABLE]) {
+            assert_ne!(remedy(word), general, "{word}");
+        }
+    }
+}
