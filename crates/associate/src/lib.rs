@@ -53,6 +53,7 @@
 //! [`global_localization`] searches the whole map for it.
 
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 pub mod active_landmarks;
 pub mod associate;

@@ -51,6 +51,7 @@
 //!   run.
 
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod belief;
 mod body;

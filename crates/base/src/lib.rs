@@ -39,6 +39,7 @@
 //!   files. `examples/01_range_bearing_slam.rs` and `05_attitude.rs` use stamps and settings in a program.
 
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used))]
 
 pub mod bits;
 pub mod clock;

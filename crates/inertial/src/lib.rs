@@ -69,6 +69,7 @@
 //! nothing in a frame once its buffers have grown.
 
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 pub mod chart;
 pub mod chi_square;

@@ -36,6 +36,7 @@
 //! bit for bit. `lienav-slam` has the filter that takes the pose, `lienav-io` reads and writes maps as files.
 
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod conditional;
 mod find;

@@ -62,6 +62,7 @@
 //! [`output`] what comes out.
 
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 pub mod associated;
 pub mod augment;

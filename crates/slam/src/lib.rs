@@ -165,6 +165,7 @@
 //!   `lienav-sim` makes input from a seed, `lienav-io` reads bags and data sets, and `lienav-eval` judges runs.
 
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 #[cfg(test)]
 extern crate self as lienav_slam;

@@ -40,6 +40,7 @@
 //! Units are SI, the axes of the map those of REP 103, and the body is the frame of the inertial sensor.
 
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod ahead;
 pub mod config;

@@ -60,6 +60,7 @@
 //!   filter for building large-scale maps", IEEE T-RO 24 (2008); Zhao, Huang, Dissanayake, "Linear SLAM", IROS 2013.
 
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod ask;
 mod chain;
