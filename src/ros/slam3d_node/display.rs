@@ -172,7 +172,7 @@ fn point_cloud(header: &Header, landmarks: &[Landmark]) -> PointCloud2 {
     for landmark in landmarks {
         data.extend(landmark.position.iter().flat_map(|x| (*x as f32).to_le_bytes()));
         data.extend((landmark.id as u32).to_le_bytes());
-        data.extend((0..3).flat_map(|k| (landmark.covariance[(k, k)] as f32).to_le_bytes()));
+        data.extend(landmark.covariance.diagonal().iter().flat_map(|x| (*x as f32).to_le_bytes()));
     }
     PointCloud2 {
         header: header.clone(),

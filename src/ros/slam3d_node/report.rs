@@ -178,8 +178,9 @@ pub fn judge(before: &Report, now: &Report) -> (Level, String) {
 pub fn deviations(estimate: &PoseEstimate) -> [f64; 3] {
     let variances = estimate.covariance.diagonal();
     let root = |x: f64| x.max(0.0).sqrt();
-    let position: Vector3<f64> = variances.fixed_rows::<3>(0).into_owned();
-    [root(position.sum()), root(variances[5]), root(variances[3] + variances[4])]
+    let half = |first: usize| -> Vector3<f64> { variances.fixed_rows::<3>(first).into_owned() };
+    let (position, turn) = (half(0), half(3));
+    [root(position.sum()), root(turn.z), root(turn.x + turn.y)]
 }
 
 /// The message for the time between two reports. `name` is that of the node.
