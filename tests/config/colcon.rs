@@ -15,6 +15,17 @@ fn release_executables_are_stripped() {
     assert!(release.contains("strip = \"symbols\"") && !release.contains("debug ="), "{release}");
 }
 
+/// colcon would build each crate as a package of its own, with the arguments of this one.
+#[test]
+fn colcon_leaves_the_crates_out() {
+    let crates = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("crates");
+    for entry in crates.read_dir().unwrap() {
+        let folder = entry.unwrap().path();
+        let is_crate = folder.join("Cargo.toml").is_file();
+        assert!(!is_crate || folder.join("COLCON_IGNORE").is_file(), "{} has no COLCON_IGNORE", folder.display());
+    }
+}
+
 #[test]
 fn colcon_can_read_the_metadata_of_the_workspace_under_a_long_path() {
     let root = env!("CARGO_MANIFEST_DIR");
