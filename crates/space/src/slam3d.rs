@@ -28,6 +28,9 @@ const MOST_SEEN: usize = 300;
 const MOST_SENSORS: usize = 16;
 /// Standard deviations of a start from a pose that is given, in motion: velocity, m/s; biases, rad/s and m/s².
 const GIVEN: (f64, f64, f64) = (2.0, 0.02, 0.2);
+/// Standard deviations of a start in a known map that states none: where a robot is put by hand, m and rad. Zero is what a
+/// start is known to that defines the map; in the map of others it is a placeholder.
+const IN_MAP: (f64, f64) = (1.0, 0.3);
 /// A position that is known less well than this is lost, m.
 const LOST_M: f64 = 10.0;
 /// Without a landmark for so long, the pose is that of the inertial sensor, s.
@@ -339,7 +342,12 @@ impl Slam3d {
                 let rotation = So3::exp(&(Vector3::z() * at_start.yaw_rad));
                 let place = Vector3::new(at_start.x_m, at_start.y_m, at_start.z_m);
                 let pose = Se3::new(rotation, place) * self.base.inverse();
-                Known { pose, position_sigma: at_start.position_std_m, heading_sigma: at_start.yaw_std_rad }
+                let or = |stated: f64, usual: f64| {
+                    let is_stated = stated > 0.0 || config.map.mode != MapMode::Localization;
+                    if is_stated { stated } else { usual }
+                };
+                let position_sigma = or(at_start.position_std_m, IN_MAP.0);
+                Known { pose, position_sigma, heading_sigma: or(at_start.yaw_std_rad, IN_MAP.1) }
             }
         };
         let (rest, at_rest) = (start::first_samples(samples, first), first + start::REST_S);

@@ -28,6 +28,24 @@ fn a_map_comes_back_from_its_text_and_serves_localization() {
     assert!(localized.counts().get(DropReason::UnknownLandmark) < 100);
 }
 
+/// A start that states no standard deviation is not exact in a map that was there before.
+#[test]
+fn a_start_beside_its_place_in_a_known_map_is_not_sure() {
+    let mut mapping = slam(config());
+    play(&mut mapping, &run(20.0, 1, false));
+    let second = run(20.0, 2, false);
+    let mut config = config();
+    config.map.mode = MapMode::Localization;
+    (config.start.x_m, config.start.y_m) = (config.start.x_m + 0.6, config.start.y_m - 0.5);
+    let mut localized = slam(config);
+    localized.load_map(mapping.map()).unwrap();
+    let all = play(&mut localized, &second);
+    // From the first frame on.
+    assert!(all.iter().all(|step| error(&second, &step.estimate).0 < 0.1));
+    let (off, deviations) = error(&second, &all.last().unwrap().estimate);
+    assert!(off < 0.1 && deviations < 4.0, "{off} m, {deviations} sigma");
+}
+
 #[test]
 fn the_joint_covariance_survives_a_change_of_the_state() {
     let run = run(10.0, 3, false);
