@@ -87,8 +87,11 @@ impl Colcon {
     fn build(&self, workspace: &Path) -> Outcome {
         let mut command = self.command("colcon");
         command.args(["build", "--base-paths", "src", "--event-handlers", "console_cohesion+"]);
-        let built =
-            [("apriltag_msgs", cfg!(feature = "apriltag_msgs")), ("vision_msgs", cfg!(feature = "vision_msgs"))];
+        let built = [
+            ("lab", cfg!(feature = "lab")),
+            ("apriltag_msgs", cfg!(feature = "apriltag_msgs")),
+            ("vision_msgs", cfg!(feature = "vision_msgs")),
+        ];
         let features: Vec<&str> = built.into_iter().filter_map(|(name, is_built)| is_built.then_some(name)).collect();
         if !features.is_empty() {
             // Those of this test, or the programs that other tests run would be built without them.

@@ -113,8 +113,8 @@ pub const ELSEWHERE: &[(&str, &str, &str)] = &[
     ("cargo xtask doctor", "xtask/src/checks.rs", "tools::doctor("),
     ("cargo xtask faults", "tests/ros/faults.rs", "faults.py"),
     ("cargo xtask soak", "tests/ros/faults.rs", "soak.py"),
-    ("cargo test -p lienav-eval --lib tests::", "xtask/src/checks.rs", "\"test\", \"--workspace\""),
-    ("cargo test --no-default-features --test bombs", "xtask/src/checks.rs", "\"test\", \"--workspace\""),
+    ("cargo test -p lienav-eval --lib tests::", "xtask/src/checks.rs", "tests without ROS"),
+    ("cargo test --no-default-features --test bombs", "xtask/src/checks.rs", "tests without ROS"),
     (
         "cargo run --no-default-features --example 01_range_bearing_slam",
         "tests/examples.rs",

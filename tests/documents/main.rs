@@ -6,9 +6,9 @@
 //! - [`lists`]: which commands are run otherwise, and why;
 //! - [`place`]: the folder, with bags, maps and data sets under the names that the documents use.
 //!
-//! In a build with ROS 2 the same would run again; what is said to the nodes is run by `tests/ros`.
+//! What is said to the nodes is run by `tests/ros`.
 
-#![cfg(all(feature = "lab", not(feature = "ros")))]
+#![cfg(feature = "lab")]
 
 mod links;
 mod lists;

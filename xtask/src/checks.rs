@@ -1,194 +1,134 @@
 //! Everything that CI checks, in the order that finds the cheap mistakes first and compiles least: all steps share one
-//! profile, one target folder and one environment, so that dependencies are checked once and built once.
+//! profile, one environment and, where features agree, one target folder. Each selection of packages and features
+//! builds the crates anew, so there are few: crates are tested without ROS 2, the nodes and the command line with it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 
 use crate::ros::Ros;
 use crate::{cargo, demo, formulas, python, setup, steps, tools};
 
+/// A step of cargo.
 struct Check {
     name: &'static str,
-    arguments: &'static [&'static str],
+    arguments: Vec<String>,
     needs_ros: bool,
 }
 
-const DOCUMENTATION: &str = "documentation";
-/// The tests that leave a command line, which those in Python compare with.
-const WITHOUT_ROS: &str = "tests without ROS";
-/// The tests that leave the nodes, which the demo starts.
-const WITH_ROS: &str = "tests with ROS, rclpy and colcon";
-
-/// A workspace of its own, so that the project's stays small enough for colcon.
-const XTASK: &str = "xtask/Cargo.toml";
-/// Where the alias `cargo xtask` builds.
-const TARGET: &str = "target/xtask";
-
-/// The same for the filter in space.
-const INERTIAL: &str = "crates/inertial/Cargo.toml";
-const INERTIAL_TARGET: &str = "target/inertial";
-/// And for the pipeline around it.
-const SPACE: &str = "crates/space/Cargo.toml";
-
-/// The same for the published experiments and for the Python module, which build with what is built already.
-const LAB: &str = "crates/lab/Cargo.toml";
-const PYTHON: &str = "python/Cargo.toml";
-const SHARED_TARGET: &str = "target";
-
-const CHECKS: [Check; 20] = [
-    Check { name: "format", arguments: &["fmt", "--all", "--check"], needs_ros: false },
-    Check { name: "format of xtask", arguments: &["fmt", "--manifest-path", XTASK, "--check"], needs_ros: false },
-    Check {
-        name: "clippy of xtask",
-        arguments: &[
-            "clippy",
-            "--manifest-path",
-            XTASK,
-            "--target-dir",
-            TARGET,
-            "--all-targets",
-            "--",
-            "-D",
-            "warnings",
-        ],
-        needs_ros: false,
-    },
-    Check {
-        name: "tests of xtask",
-        arguments: &["test", "--manifest-path", XTASK, "--target-dir", TARGET],
-        needs_ros: false,
-    },
-    Check { name: "format of inertial", arguments: &["fmt", "--manifest-path", INERTIAL, "--check"], needs_ros: false },
-    Check {
-        name: "clippy of inertial",
-        arguments: &[
-            "clippy",
-            "--manifest-path",
-            INERTIAL,
-            "--target-dir",
-            INERTIAL_TARGET,
-            "--all-targets",
-            "--",
-            "-D",
-            "warnings",
-        ],
-        needs_ros: false,
-    },
-    Check {
-        name: "tests of inertial",
-        arguments: &["test", "--manifest-path", INERTIAL, "--target-dir", INERTIAL_TARGET],
-        needs_ros: false,
-    },
-    Check { name: "format of space", arguments: &["fmt", "--manifest-path", SPACE, "--check"], needs_ros: false },
-    Check {
-        name: "clippy of space",
-        arguments: &[
-            "clippy",
-            "--manifest-path",
-            SPACE,
-            "--target-dir",
-            INERTIAL_TARGET,
-            "--all-targets",
-            "--",
-            "-D",
-            "warnings",
-        ],
-        needs_ros: false,
-    },
-    Check {
-        name: "tests of space",
-        arguments: &["test", "--manifest-path", SPACE, "--target-dir", INERTIAL_TARGET],
-        needs_ros: false,
-    },
-    Check { name: "format of lab", arguments: &["fmt", "--manifest-path", LAB, "--check"], needs_ros: false },
-    Check {
-        name: "clippy of lab",
-        arguments: &[
-            "clippy",
-            "--manifest-path",
-            LAB,
-            "--target-dir",
-            SHARED_TARGET,
-            "--all-targets",
-            "--",
-            "-D",
-            "warnings",
-        ],
-        needs_ros: false,
-    },
-    Check { name: "format of python", arguments: &["fmt", "--manifest-path", PYTHON, "--check"], needs_ros: false },
-    Check {
-        name: "clippy of python",
-        arguments: &[
-            "clippy",
-            "--manifest-path",
-            PYTHON,
-            "--target-dir",
-            SHARED_TARGET,
-            "--all-targets",
-            "--",
-            "-D",
-            "warnings",
-        ],
-        needs_ros: false,
-    },
-    Check {
-        name: "clippy without ROS",
-        arguments: &[
-            "clippy",
-            "--workspace",
-            "--no-default-features",
-            "--features",
-            "lab",
-            "--all-targets",
-            "--",
-            "-D",
-            "warnings",
-        ],
-        needs_ros: false,
-    },
-    Check {
-        name: WITHOUT_ROS,
-        arguments: &["test", "--workspace", "--no-default-features", "--features", "lab", "--no-fail-fast"],
-        needs_ros: false,
-    },
-    Check {
-        name: "tests of lab",
-        arguments: &["test", "--manifest-path", LAB, "--target-dir", SHARED_TARGET],
-        needs_ros: false,
-    },
-    Check { name: "clippy", arguments: &["clippy", "--all-targets", "--", "-D", "warnings"], needs_ros: true },
-    Check { name: WITH_ROS, arguments: &["test", "-p", "lienav", "--no-fail-fast"], needs_ros: true },
-    Check { name: DOCUMENTATION, arguments: &["doc", "--workspace", "--no-deps"], needs_ros: true },
+/// Workspaces beside the project's, which has to stay small enough for colcon: name, manifest, target folder, and
+/// whether `cargo test` of it has anything to run that the project's has not.
+const OTHERS: [(&str, &str, &str, bool); 4] = [
+    ("xtask", "xtask/Cargo.toml", "target/xtask", true), // where the alias `cargo xtask` builds
+    ("inertial", "crates/inertial/Cargo.toml", "target/inertial", true),
+    ("space", "crates/space/Cargo.toml", "target/inertial", true),
+    ("python", "python/Cargo.toml", "target", false), // tested from Python
 ];
+
+const DOCUMENTATION: &str = "documentation";
+const DENY_WARNINGS: [&str; 3] = ["--", "-D", "warnings"];
+
+/// The steps, those of the small workspaces first.
+fn checks(root: &Path, ros: Option<&Ros>) -> Result<Vec<Check>> {
+    let mut checks = vec![Check::new("format", &["fmt", "--all", "--check"])];
+    let lab = ["fmt", "--manifest-path", "crates/lab/Cargo.toml", "--check"];
+    checks.push(Check::new("format of lab", &lab));
+    for (name, manifest, target, has_tests) in OTHERS {
+        let at = ["--manifest-path", manifest, "--target-dir", target];
+        let step = |what: &str| -> &'static str { format!("{what} of {name}").leak() };
+        checks.push(Check::new(step("format"), &["fmt", "--manifest-path", manifest, "--check"]));
+        checks.push(Check::new(step("clippy"), &[&["clippy"], &at[..], &["--all-targets"], &DENY_WARNINGS].concat()));
+        if has_tests {
+            checks.push(Check::new(step("tests"), &[&["test"], &at[..]].concat()));
+        }
+    }
+    let packages = packages(root)?;
+    let (all, crates) = (named(&packages), named(packages.iter().filter(|name| *name != ROOT && *name != LAB)));
+    let without = ["--no-default-features", "--features", "lab"];
+    let clippy = [&["clippy"], &all[..], &without, &["--all-targets"], &DENY_WARNINGS].concat();
+    checks.push(Check::new("clippy without ROS", &clippy));
+    // What stands beside the crates is tested once, with ROS 2 where there is any; so are the experiments, which cargo
+    // finds only as a dependency of the command line.
+    let tested = if ros.is_some() { crates } else { [&all[..], &without].concat() };
+    checks.push(Check::new("tests without ROS", &[&["test", "--no-fail-fast"], &tested[..]].concat()));
+    if let Some(ros) = ros {
+        let clippy = [&["clippy", "-p", ROOT, "--all-targets"], &DENY_WARNINGS[..]].concat();
+        checks.push(Check::new("clippy", &clippy).with_ros());
+        let features = ros.features().join(",");
+        let tests = ["test", "-p", ROOT, "-p", LAB, "--features", &features, "--no-fail-fast"];
+        checks.push(Check::new(WITH_ROS, &tests).with_ros());
+        checks.push(Check::new(DOCUMENTATION, &["doc", "--workspace", "--no-deps"]).with_ros());
+    }
+    Ok(checks)
+}
+
+/// The tests that leave a command line, which those in Python compare with, and the nodes, which the demo starts.
+const WITH_ROS: &str = "tests with ROS, rclpy and colcon";
+/// The package of the nodes and the command line.
+const ROOT: &str = "lienav";
+/// The published experiments, outside of the workspace.
+const LAB: &str = "lienav-lab";
+
+fn named<'a>(packages: impl IntoIterator<Item = &'a String>) -> Vec<&'a str> {
+    packages.into_iter().flat_map(|name| ["-p", name]).collect()
+}
+
+impl Check {
+    fn new(name: &'static str, arguments: &[&str]) -> Self {
+        Self { name, arguments: arguments.iter().map(|&word| word.to_owned()).collect(), needs_ros: false }
+    }
+
+    fn with_ros(self) -> Self {
+        Self { needs_ros: true, ..self }
+    }
+}
+
+/// The packages that are tested together: those of the project's workspace, and the published experiments, which are
+/// outside of it.
+fn packages(root: &Path) -> Result<Vec<String>> {
+    let folder = root.join("crates");
+    let entries = fs::read_dir(&folder).with_context(|| format!("could not read {}", folder.display()))?;
+    let mut names = vec![ROOT.to_owned()];
+    for entry in entries {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let is_apart = OTHERS.iter().any(|(_, manifest, ..)| *manifest == format!("crates/{name}/Cargo.toml"));
+        if !is_apart && entry.path().join("Cargo.toml").is_file() {
+            names.push(format!("lienav-{name}"));
+        }
+    }
+    names.sort();
+    if names.len() < 2 {
+        bail!("{} has no packages", folder.display());
+    }
+    Ok(names)
+}
 
 /// Runs the checks until one fails. With `quick`, only those that need no ROS 2.
 pub fn run(root: &Path, quick: bool) -> Result<ExitCode> {
     let ros = if quick { None } else { Some(setup::ready(root)?) };
-    let mut times = Vec::new();
     if !quick && tools::doctor(root) != ExitCode::SUCCESS {
         return Ok(ExitCode::FAILURE);
     }
-    for check in CHECKS.iter().filter(|check| !(quick && check.needs_ros)) {
+    let mut times = Vec::new();
+    for check in checks(root, ros.as_ref())? {
         let start = Instant::now();
-        let mut command = environment(root, ros.as_ref())?;
-        let arguments = arguments(check, ros.as_ref());
-        command.args(&arguments);
-        eprintln!("\n==> {}: cargo {}", check.name, arguments.join(" "));
+        let mut command = environment(root, ros.as_ref().filter(|_| check.needs_ros))?;
+        command.args(&check.arguments);
+        eprintln!("\n==> {}: cargo {}", check.name, check.arguments.join(" "));
         let status = command.status().context("cargo could not be started")?;
         if !status.success() {
-            eprintln!("\nfailed: {}. To repeat it:\n{}", check.name, repetition(check, &arguments));
+            eprintln!("\nfailed: {}. To repeat it:\n{}", check.name, repetition(&check));
             return Ok(ExitCode::FAILURE);
         }
         if check.name == DOCUMENTATION {
             formulas::draw(&root.join("target/doc"))?;
         }
         times.push((check.name, start.elapsed()));
-        if check.name == WITHOUT_ROS && !quick {
+        if check.name == WITH_ROS {
             let start = Instant::now();
             eprintln!("\n==> tests in Python: python/tests");
             if !python::test(root)? {
@@ -196,8 +136,6 @@ pub fn run(root: &Path, quick: bool) -> Result<ExitCode> {
                 return Ok(ExitCode::FAILURE);
             }
             times.push(("tests in Python", start.elapsed()));
-        }
-        if check.name == WITH_ROS {
             let start = Instant::now();
             eprintln!("\n==> the demo, as the README has it: cargo xtask demo");
             demo::run(root, &root.join("target/demo"), 1)?;
@@ -258,14 +196,8 @@ pub fn own_domain() -> u32 {
     1 + std::process::id() % 101
 }
 
-/// The tests of the nodes are also those of the features whose packages are there.
-fn arguments<'a>(check: &Check, ros: Option<&Ros>) -> Vec<&'a str> {
-    let features = ros.filter(|_| check.name == WITH_ROS).map(Ros::features).unwrap_or_default();
-    check.arguments.iter().copied().chain(features.into_iter().flat_map(|feature| ["--features", feature])).collect()
-}
-
-fn repetition(check: &Check, arguments: &[&str]) -> String {
+fn repetition(check: &Check) -> String {
     let variables = if check.name == DOCUMENTATION { "RUSTDOCFLAGS='-D warnings' " } else { "" };
     let through = if check.needs_ros { "cargo xtask run -- " } else { "" };
-    format!("    {variables}{through}cargo {}", arguments.join(" "))
+    format!("    {variables}{through}cargo {}", check.arguments.join(" "))
 }

@@ -103,7 +103,7 @@ fn built(root: &Path, ros: &Ros) -> Result<PathBuf> {
     eprintln!("Building the nodes (minutes the first time, seconds later).");
     let mut build = checks::environment(root, Some(ros))?;
     // As the tests build them, or each would build what the other has built once more.
-    build.args(["build", "--bins"]).args(ros.features().into_iter().flat_map(|feature| ["--features", feature]));
+    build.args(["build", "--bins", "--features", &ros.features().join(",")]);
     let status = build.status().context("cargo could not be started")?;
     if !status.success() {
         bail!("the nodes could not be built: see above, and `cargo xtask doctor` for what this machine lacks");

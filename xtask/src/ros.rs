@@ -74,12 +74,14 @@ impl Ros {
         Ok(Self::Sourced { distro, prefix: prefix.clone(), features })
     }
 
-    /// The cargo features whose packages are there; each has the name of its package.
+    /// The cargo features that tests and the demo build with: the published experiments, and those whose packages are
+    /// there, each with the name of its package.
     pub fn features(&self) -> Vec<&'static str> {
-        match self {
-            Self::Sourced { features, .. } => features.clone(),
-            Self::Private(_) => OPTIONAL.to_vec(),
-        }
+        let optional = match self {
+            Self::Sourced { features, .. } => features,
+            Self::Private(_) => &OPTIONAL[..],
+        };
+        [&["lab"], optional].concat()
     }
 
     /// A command in the environment of this ROS 2.
