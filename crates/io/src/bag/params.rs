@@ -1,6 +1,6 @@
 //! `params.yaml` beside a bag: what is known of its sensors and of the start, as a ROS parameter file for `slam_node`.
 
-use crate::convert::Frames;
+use crate::convert::{Frames, check_frame_name};
 use crate::settings_file::{overlay, overlay_known, to_ros_yaml};
 use lienav_slam::{Config, SPECS};
 
@@ -41,9 +41,14 @@ pub fn states_mount(text: &str) -> Result<bool, String> {
 /// The frames that a parameter file states for `node`.
 ///
 /// # Errors
-/// What is wrong with the file, in words: not YAML, or the name of a frame that is not a text.
+/// What is wrong with the file, in words: not YAML, or the name of a frame that is not a text, or not one that the node
+/// takes ([`check_frame_name`]).
 pub fn frames_from_yaml(text: &str, node: &str) -> Result<Frames, String> {
-    overlay_known(&Frames::default(), text, node).map_err(|e| e.to_string())
+    let frames = overlay_known(&Frames::default(), text, node).map_err(|e| e.to_string())?;
+    for (parameter, name) in frames.stated() {
+        check_frame_name(name).map_err(|wrong| format!("parameter '{parameter}': '{name}' {wrong}"))?;
+    }
+    Ok(frames)
 }
 
 #[cfg(test)]
@@ -79,6 +84,10 @@ mod tests {
         assert_eq!(frames_from_yaml("gate: {probability: 0.9}", NODE), Ok(Frames::default()));
         let wrong = frames_from_yaml("/**: {ros__parameters: {odom_frame: [1]}}", NODE).unwrap_err();
         assert!(wrong.starts_with("setting 'odom_frame'"), "{wrong}");
+        let wrong = frames_from_yaml("odom_frame: /odom", NODE).unwrap_err();
+        assert!(wrong.contains("'odom_frame': '/odom' begins with a slash"), "{wrong}");
+        let wrong = frames_from_yaml("imu_frame: imu link", NODE).unwrap_err();
+        assert!(wrong.contains("'imu_frame': 'imu link' has a blank"), "{wrong}");
     }
 
     #[test]

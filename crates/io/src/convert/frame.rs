@@ -74,6 +74,17 @@ impl Described for Frames {
 }
 
 impl Frames {
+    /// Those that are stated, with their parameters.
+    pub fn stated(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let all = [
+            ("odom_frame", &self.odom_frame),
+            ("base_frame", &self.base_frame),
+            ("sensor_frame", &self.sensor_frame),
+            ("imu_frame", &self.imu_frame),
+        ];
+        all.into_iter().filter_map(|(parameter, name)| Some((parameter, name.as_deref()?)))
+    }
+
     /// These, and from `other` what they do not state.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
