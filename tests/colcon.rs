@@ -94,8 +94,9 @@ impl Colcon {
         ];
         let features: Vec<&str> = built.into_iter().filter_map(|(name, is_built)| is_built.then_some(name)).collect();
         if !features.is_empty() {
-            // Those of this test, or the programs that other tests run would be built without them.
-            command.args(["--cargo-args", "--features", &features.join(",")]);
+            // Those of this test, or the programs that other tests run would be built without them; and that by which
+            // the test shares what is compiled.
+            command.args(["--cargo-args", "--features", &format!("{},lienav-base/one-build", features.join(","))]);
         }
         if self.command("ninja").arg("--version").output().is_ok_and(|output| output.status.success()) {
             command.env("CMAKE_GENERATOR", "Ninja"); // a machine with wheels need not have make

@@ -1,6 +1,7 @@
 //! Everything that CI checks, in the order that finds the cheap mistakes first and compiles least: all steps share one
-//! profile, one environment and, where features agree, one target folder. Each selection of packages and features
-//! builds the crates anew, so there are few: crates are tested without ROS 2, the nodes and the command line with it.
+//! profile, one environment and one target folder. All builds ask for the same features of foreign crates
+//! ([`ONE_BUILD`]), so that what one has compiled, the next ones take. Crates are tested without ROS 2, the nodes and the
+//! command line with it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,10 +24,13 @@ struct Check {
 /// whether `cargo test` of it has anything to run that the project's has not.
 const OTHERS: [(&str, &str, &str, bool); 4] = [
     ("xtask", "xtask/Cargo.toml", "target/xtask", true), // where the alias `cargo xtask` builds
-    ("inertial", "crates/inertial/Cargo.toml", "target/inertial", true),
-    ("space", "crates/space/Cargo.toml", "target/inertial", true),
+    ("inertial", "crates/inertial/Cargo.toml", "target", true),
+    ("space", "crates/space/Cargo.toml", "target", true),
     ("python", "python/Cargo.toml", "target", false), // tested from Python
 ];
+
+/// The feature with which all builds share what is compiled: see `xtask/one-build/Cargo.toml`.
+pub const ONE_BUILD: &str = "lienav-base/one-build";
 
 const DOCUMENTATION: &str = "documentation";
 const DENY_WARNINGS: [&str; 3] = ["--", "-D", "warnings"];
@@ -37,7 +41,10 @@ fn checks(root: &Path, ros: Option<&Ros>) -> Result<Vec<Check>> {
     let lab = ["fmt", "--manifest-path", "crates/lab/Cargo.toml", "--check"];
     checks.push(Check::new("format of lab", &lab));
     for (name, manifest, target, has_tests) in OTHERS {
-        let at = ["--manifest-path", manifest, "--target-dir", target];
+        let mut at = vec!["--manifest-path", manifest, "--target-dir", target];
+        if name != "xtask" {
+            at.extend(["--features", "one-build"]);
+        }
         let step = |what: &str| -> &'static str { format!("{what} of {name}").leak() };
         checks.push(Check::new(step("format"), &["fmt", "--manifest-path", manifest, "--check"]));
         checks.push(Check::new(step("clippy"), &[&["clippy"], &at[..], &["--all-targets"], &DENY_WARNINGS].concat()));
@@ -47,20 +54,22 @@ fn checks(root: &Path, ros: Option<&Ros>) -> Result<Vec<Check>> {
     }
     let packages = packages(root)?;
     let (all, crates) = (named(&packages), named(packages.iter().filter(|name| *name != ROOT && *name != LAB)));
-    let without = ["--no-default-features", "--features", "lab"];
+    let without = ["--no-default-features", "--features", "lab,lienav-base/one-build"];
     let clippy = [&["clippy"], &all[..], &without, &["--all-targets"], &DENY_WARNINGS].concat();
     checks.push(Check::new("clippy without ROS", &clippy));
     // What stands beside the crates is tested once, with ROS 2 where there is any; so are the experiments, which cargo
     // finds only as a dependency of the command line.
-    let tested = if ros.is_some() { crates } else { [&all[..], &without].concat() };
+    let tested =
+        if ros.is_some() { [&crates[..], &["--features", ONE_BUILD]].concat() } else { [&all[..], &without].concat() };
     checks.push(Check::new("tests without ROS", &[&["test", "--no-fail-fast"], &tested[..]].concat()));
     if let Some(ros) = ros {
-        let clippy = [&["clippy", "-p", ROOT, "--all-targets"], &DENY_WARNINGS[..]].concat();
+        let clippy = [&["clippy", "-p", ROOT, "--all-targets", "--features", ONE_BUILD], &DENY_WARNINGS[..]].concat();
         checks.push(Check::new("clippy", &clippy).with_ros());
         let features = ros.features().join(",");
         let tests = ["test", "-p", ROOT, "-p", LAB, "--features", &features, "--no-fail-fast"];
         checks.push(Check::new(WITH_ROS, &tests).with_ros());
-        checks.push(Check::new(DOCUMENTATION, &["doc", "--workspace", "--no-deps"]).with_ros());
+        checks
+            .push(Check::new(DOCUMENTATION, &["doc", "--workspace", "--no-deps", "--features", ONE_BUILD]).with_ros());
     }
     Ok(checks)
 }

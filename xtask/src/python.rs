@@ -28,7 +28,7 @@ pub fn test(root: &Path) -> Result<bool> {
         let mut install = in_environment(root, &python)?;
         install.args(PIP).args(["--no-deps", "--no-build-isolation", "--force-reinstall", "./python"]);
         // As the other tests are built, whose dependencies are there.
-        install.env("MATURIN_PEP517_ARGS", "--profile dev").env("CARGO_TARGET_DIR", target(root));
+        install.env("MATURIN_PEP517_ARGS", "--profile dev --features one-build").env("CARGO_TARGET_DIR", target(root));
         log.run(&mut install).context("the module could not be built")
     })?;
     let mut tests = in_environment(root, &python)?;

@@ -8,6 +8,8 @@ use std::process::Command;
 
 use anyhow::{Result, bail};
 
+use crate::checks::ONE_BUILD;
+
 /// The distributions that r2r 0.9.7 builds against.
 const KNOWN_TO_R2R: [&str; 7] = ["foxy", "galactic", "humble", "iron", "jazzy", "lyrical", "rolling"];
 
@@ -74,14 +76,14 @@ impl Ros {
         Ok(Self::Sourced { distro, prefix: prefix.clone(), features })
     }
 
-    /// The cargo features that tests and the demo build with: the published experiments, and those whose packages are
-    /// there, each with the name of its package.
+    /// The cargo features that tests and the demo build with: the published experiments, that of
+    /// [`crate::checks::ONE_BUILD`], and those whose packages are there, each with the name of its package.
     pub fn features(&self) -> Vec<&'static str> {
         let optional = match self {
             Self::Sourced { features, .. } => features,
             Self::Private(_) => &OPTIONAL[..],
         };
-        [&["lab"], optional].concat()
+        [&["lab", ONE_BUILD], optional].concat()
     }
 
     /// A command in the environment of this ROS 2.

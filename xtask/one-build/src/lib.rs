@@ -1,0 +1,1 @@
+//! Nothing: the features of its dependencies are what it is for, see its manifest.
