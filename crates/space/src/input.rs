@@ -3,11 +3,12 @@
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se3;
 use nalgebra::{Matrix3, Matrix4, Matrix6, Vector2, Vector3, Vector4};
+use serde::{Deserialize, Serialize};
 
 pub use lienav_inertial::imu::{Imu, ImuSample};
 
 /// A sensor of landmarks: where it is, and what it needs to be read.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sensor {
     /// x_body = R x_sensor + t, where the body is the frame of the inertial sensor.
     pub mount: Se3,
@@ -35,7 +36,7 @@ impl Default for Sensor {
 }
 
 /// Noise of pixels in the left and the right image: what both have alone, and what they have in common, px.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PixelNoise {
     /// Standard deviation of each of (u, v) in one image alone.
     pub own: [f64; 2],
@@ -57,7 +58,7 @@ impl PixelNoise {
 }
 
 /// What sensors measured of landmarks at an instant.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Frame {
     /// When.
     pub stamp: Stamp,
@@ -66,7 +67,7 @@ pub struct Frame {
 }
 
 /// A measurement of a landmark.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Seen {
     /// Its identity.
     pub id: u64,
@@ -77,7 +78,7 @@ pub struct Seen {
 }
 
 /// What is measured of a landmark.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Value {
     /// (u, v), px, in a pinhole camera without distortion.
     Pixel(Vector2<f64>),
@@ -127,7 +128,7 @@ impl Value {
 }
 
 /// The velocity of a place on the body, as wheels measure it.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Odometry {
     /// When.
     pub stamp: Stamp,
@@ -140,7 +141,7 @@ pub struct Odometry {
 }
 
 /// A pose of the body in the map that another source measures.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Pose {
     /// When.
     pub stamp: Stamp,
