@@ -152,6 +152,17 @@ class Evaluation(Sequence[Report]):
         return table(rows, form=form, digits=digits) if keys is None else table(rows, keys, form=form, digits=digits)
 
 
+def _in_space(source: Any, filters: Any, map: Any, map_std_m: float, refused: tuple[Any, ...]) -> Any:
+    """The evaluation of a source in space; None of any other."""
+    from ._space import Recording3d, evaluate3d
+
+    if not isinstance(source, Recording3d) and not _lienav.is_in_space(path_of("source", source)):
+        return None
+    if refused != (None, False, 1, 0):
+        raise WrongCall("settings, ignore_ids, every and clutter: not for recordings in space; leave them out")
+    return evaluate3d(source, filters, map=map, map_std_m=map_std_m or None)
+
+
 def evaluate(
     source: Recording | str | os.PathLike[str],
     filters: str | Sequence[str] | None = None,
@@ -172,6 +183,10 @@ def evaluate(
     `map_std_m` of standard deviation. `ignore_ids`, `every` and `clutter` make the source harder. Gaps in the truth of
     up to `max_truth_gap_s` are bridged, usually half a second.
     """
+    if not isinstance(source, Recording):
+        in_space = _in_space(source, filters, map, map_std_m, (settings, ignore_ids, every, clutter))
+        if in_space is not None:
+            return in_space  # type: ignore[no-any-return]
     recording = source if isinstance(source, Recording) else open(path_of("source", source))
     if every != 1 or clutter != 0 or ignore_ids:
         recording = recording.harder(every=every, clutter=clutter, clutter_seed=clutter_seed, ignore_ids=ignore_ids)

@@ -90,6 +90,9 @@ pub enum Value {
     Position(Vector3<f64>, Option<Matrix3<f64>>),
     /// Its distance, m, with its standard deviation, m, where that is known.
     Range(f64, Option<f64>),
+    /// Its direction, a vector of any length in the frame of the sensor, with the standard deviation of each of the two
+    /// angles across it, rad, where that is known; else that of a pixel in the middle of the image.
+    Bearing(Vector3<f64>, Option<f64>),
 }
 
 impl Value {
@@ -102,18 +105,22 @@ impl Value {
                 at.iter().chain(covariance.iter().flat_map(|c| c.iter())).all(|x| x.is_finite())
             }
             Self::Range(range, sigma) => range.is_finite() && sigma.is_none_or(f64::is_finite),
+            Self::Bearing(at, sigma) => at.iter().all(|x| x.is_finite()) && sigma.is_none_or(f64::is_finite),
         }
     }
 
     /// Whether no number is beyond what a sensor can measure, px and m.
     pub fn is_sane(&self) -> bool {
         const LARGEST: f64 = 1e5;
+        /// Shorter vectors have no direction.
+        const SHORTEST: f64 = 1e-9;
         let is_small = |x: &f64| x.abs() < LARGEST;
         match self {
             Self::Pixel(at) | Self::Normalized(at) => at.iter().all(is_small),
             Self::Stereo(at) => at.iter().all(is_small),
             Self::Position(at, _) => at.iter().all(is_small),
             Self::Range(range, _) => (0.0..LARGEST).contains(range),
+            Self::Bearing(at, _) => (SHORTEST..LARGEST).contains(&at.norm()),
         }
     }
 
@@ -121,7 +128,7 @@ impl Value {
     pub fn has_valid_noise(&self) -> bool {
         match self {
             Self::Position(_, Some(covariance)) => covariance.cholesky().is_some(),
-            Self::Range(_, Some(sigma)) => *sigma > 0.0,
+            Self::Range(_, Some(sigma)) | Self::Bearing(_, Some(sigma)) => *sigma > 0.0,
             _ => true,
         }
     }

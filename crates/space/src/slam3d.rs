@@ -385,6 +385,32 @@ impl Slam3d {
         self.given = None;
     }
 
+    /// Begins at a pose and velocity in the map with these standard deviations by axis: rotation, rad; velocity, m/s;
+    /// position, m; biases, rad/s and m/s².
+    ///
+    /// # Errors
+    /// Why it does not begin there: a number that is not finite, absurd, or a negative standard deviation; counted.
+    pub fn begin_at(
+        &mut self,
+        stamp: Stamp,
+        pose: &Se3,
+        velocity: &Vector3<f64>,
+        sigma: &[f64; 5],
+    ) -> Result<(), DropReason> {
+        let variance = |i: usize| if i < 3 { sigma[2] * sigma[2] } else { sigma[0] * sigma[0] };
+        let covariance = Matrix6::from_fn(|i, j| if i == j { variance(i) } else { 0.0 });
+        let outcome = check_pose(pose, &covariance).and_then(|()| match () {
+            () if !velocity.iter().chain(sigma).all(|x| x.is_finite()) => Err(DropReason::NotFinite),
+            () if velocity.norm() > 1e3 => Err(DropReason::Absurd),
+            () if sigma.iter().any(|sigma| *sigma < 0.0) => Err(DropReason::BadCovariance),
+            () => Ok(()),
+        });
+        self.count(outcome)?;
+        let state = start::given(pose, velocity, sigma, self.config.imu.gravity, &self.filter);
+        self.begin(state, stamp);
+        Ok(())
+    }
+
     fn new_run(&self, state: State, at: Stamp, sensors: &[Sensor]) -> Running {
         let Config { map, sensor, .. } = &self.config;
         let bounds = Bounds { most_landmarks: map.max_landmarks, tracks_end: map.tracks_end };
