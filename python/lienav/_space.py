@@ -6,7 +6,7 @@ import json
 import os
 import pathlib
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy.typing as npt
 
@@ -16,6 +16,10 @@ from ._data3d import Errors3d, Features3d, Imu3d, Map3d, Odometry3d, Poses3d, St
 from ._errors import Failed, WrongCall, WrongType
 from ._recording import contiguous, names_of, path_of
 from ._settings import as_pairs
+
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 def _resumed(of: type[Slam3d], settings: dict[str, Any], state: bytes) -> Slam3d:
@@ -82,7 +86,7 @@ class Slam3d(_lienav.Slam3d):
         """Takes a map, or the path of one: its landmarks replace those of the state."""
         super().load_map(contiguous("map", map, Map3d) if isinstance(map, Map3d) else map)
 
-    def __new__(cls, settings: Any = None, *, map: Map3d | str | os.PathLike[str] | None = None) -> Slam3d:
+    def __new__(cls, settings: Any = None, *, map: Map3d | str | os.PathLike[str] | None = None) -> Self:
         given = contiguous("map", map, Map3d) if isinstance(map, Map3d) else map
         return super().__new__(cls, settings, map=given)
 

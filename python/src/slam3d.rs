@@ -8,6 +8,7 @@ use crate::poses::{matrix_rows, matrix6, matrix6_rows, pose_or_identity, quatern
 use crate::recording3d::Recording3d;
 use crate::settings::laid_over;
 use lienav_base::stamp::Stamp;
+use lienav_inertial::state::State;
 use lienav_lie::Se3;
 use lienav_space::estimator::Decision;
 use lienav_space::{
@@ -479,7 +480,8 @@ impl Slam3d {
     }
 
     fn __repr__(&self) -> String {
-        let landmarks = self.slam.state().map_or(0, |state| state.landmarks.len());
+        let points = |state: &State| state.landmarks.iter().filter(|one| one.is_point()).count();
+        let landmarks = self.slam.state().map_or(0, points);
         format!("<lienav.Slam3d filter={:?}, {landmarks} landmarks>", self.slam.config().filter)
     }
 }

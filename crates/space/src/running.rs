@@ -225,7 +225,7 @@ impl Running {
             initialized: corrected.initialized,
             removed: corrected.removed,
             is_widened,
-            landmarks: self.estimator.state.landmarks.len(),
+            landmarks: self.estimator.state.landmarks.iter().filter(|one| one.is_point()).count(),
         }))
     }
 
