@@ -10,10 +10,10 @@ use lienav_inertial::start::{Prior, RestSamples};
 use lienav_inertial::state::State;
 use lienav_inertial::state::nav::Nav;
 use lienav_io::space::data::{GivenStart, SpaceRecording};
+use lienav_lie::Se3;
 use lienav_space::start::{
     CAPACITY, Known, REST_S, WINDOW_S, at_rest, at_rest_prior, first_samples, given, is_at_rest, sample,
 };
-use lienav_lie::Se3;
 use nalgebra::SVector;
 
 /// The state at the start, its stamp, and a sentence about it.
