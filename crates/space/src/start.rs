@@ -118,12 +118,8 @@ pub fn from_pose(
 /// A state at a pose and velocity with these standard deviations by axis: rotation, rad; velocity, m/s; position, m;
 /// biases, rad/s and m/s², which are zero in the mean.
 pub fn given(pose: &Se3, velocity: &Vector3<f64>, sigma: &[f64; 5], gravity: f64, filter: &Filter) -> State {
-    let nav = Nav {
-        rotation: pose.rotation,
-        velocity: *velocity,
-        position: pose.translation,
-        biases: Biases::default(),
-    };
+    let nav =
+        Nav { rotation: pose.rotation, velocity: *velocity, position: pose.translation, biases: Biases::default() };
     let covariance = NavMatrix::from_diagonal(&SVector::from_fn(|i, _| f64::powi(sigma[i / 3], 2)));
     let mut state = State::new(nav, &covariance, CAPACITY, filter);
     state.gravity = gravity;
