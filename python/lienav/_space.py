@@ -173,6 +173,11 @@ class Recording3d:
         """What the reader should know, one sentence each."""
         return self._compiled.warnings
 
+    def to_bag(self, path: str | os.PathLike[str], *, replace: bool = False) -> int:
+        """Writes a rosbag2 bag (MCAP) as `lienav simulate space:NAME` does, and gives the number of its messages. It reads
+        back to the last bit."""
+        return self._compiled.to_bag(path_of("path", path), replace)
+
     def __reduce__(self) -> tuple[Any, ...]:
         """Copies and pickles simulate again, or read again."""
         return self._source[0], self._source[1:]
@@ -182,8 +187,8 @@ class Recording3d:
 
 
 def open3d(source: str | os.PathLike[str]) -> Recording3d:
-    """Reads a recording in space: `euroc-tracks:FOLDER`, `starloc:FOLDER`, `starry:FOLDER`, or `space:NAME[:SEED]`, a
-    simulated run. `lienav.open` gives the same for these sources."""
+    """Reads a recording in space: `euroc-tracks:FOLDER`, `starloc:FOLDER`, `starry:FOLDER`, a bag of :meth:`Recording3d.to_bag`
+    or `lienav simulate space:NAME`, or `space:NAME[:SEED]`, a simulated run. `lienav.open` gives the same for these sources."""
     path = path_of("source", source)
     if not _lienav.is_in_space(path):
         raise WrongCall(f"source is '{path}', which names no recording in space; lienav.open reads it")

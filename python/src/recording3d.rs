@@ -17,7 +17,9 @@ use lienav_eval::space::settings::Settings;
 use lienav_eval::space::simulated::{PREFIX, name_and_seed, recording};
 use lienav_eval::space::start::start;
 use lienav_eval::space::truth::Truth;
+use lienav_io::bag::Existing;
 use lienav_io::settings_file::with;
+use lienav_io::space::bag::to_bag;
 use lienav_io::space::data::{Camera, Image, SpaceRecording};
 use lienav_sim::space::scenario::SpaceScenario;
 use lienav_space::Slam3d;
@@ -205,6 +207,18 @@ impl Recording3d {
         let ids = all.keys().map(|id| i64::try_from(*id).unwrap_or(-1)).collect();
         let places = all.values().flat_map(|place| <[f64; 3]>::from(level * *place)).collect();
         Ok((array(py, ids, &[all.len()])?, array(py, places, &[all.len(), 3])?))
+    }
+
+    /// Writes it as a bag.
+    fn to_bag(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = arguments::path)] path: PathBuf,
+        replace: bool,
+    ) -> PyResult<u64> {
+        let existing = if replace { Existing::Replace } else { Existing::Refuse };
+        let recording = self.0.clone();
+        interruptible(py, move |_| to_bag(&recording, &path, existing))?.map_err(failed)
     }
 
     /// Of each camera, the arguments of `set_sensor`.

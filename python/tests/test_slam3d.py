@@ -225,6 +225,28 @@ def test_sources_in_space_by_the_usual_functions(run):
         lienav.evaluate(run, every=2)
 
 
+@pytest.mark.parametrize("name", ["drone-mono-industrial-false-misses", "hand-stereo-consumer-gap", "car-several-tactical"])
+def test_a_bag_is_the_recording_to_the_last_bit(name, tmp_path):
+    made = lienav.simulate3d(name, seed=11, settings={"duration_s": 5.0})
+    bag = tmp_path / "flight"
+    assert made.to_bag(bag) > len(made.imu.stamp_ns) + len(made.features.stamp_ns)
+    with pytest.raises(lienav.Failed, match="exists already"):
+        made.to_bag(bag)
+    read = lienav.open(bag)
+    assert isinstance(read, lienav.Recording3d) and read.name == made.name
+    for group in ("imu", "features", "truth"):
+        for field, value in vars(getattr(made, group)).items():
+            assert np.array_equal(getattr(getattr(read, group), field), value), (group, field)
+    numbers = [{**lienav.evaluate(one)[0], "step_us": None} for one in (made, read)]
+    assert numbers[0] == numbers[1] and numbers[0]["accepted"] > 100
+    notes = bag / "space.json"
+    text = notes.read_text()
+    for wrong in (text[1:], text.replace('"focal":[', '"focal":[-', 1), text.replace('"truth":', '"truths":', 1)):
+        notes.write_text(wrong)
+        with pytest.raises(lienav.Failed, match=r"space\.json: "):
+            lienav.open(bag)
+
+
 def test_the_report_is_that_of_the_command_line(command):
     ours = json.loads(lienav.evaluate("space:rest-stereo-industrial:2").to_json())
     theirs = json.loads(command("evaluate", "space:rest-stereo-industrial:2", "--json"))
