@@ -187,8 +187,8 @@ def test_the_examples_of_the_page_run(tmp_path, monkeypatch):
 NOTEBOOKS = sorted((SOURCE / "notebooks").glob("*.ipynb"))
 
 
-def test_there_are_four_notebooks_without_output():
-    assert len(NOTEBOOKS) == 4
+def test_there_are_five_notebooks_without_output():
+    assert len(NOTEBOOKS) == 5
     for path in NOTEBOOKS:
         assert '"outputs": []' in path.read_text() and "image/png" not in path.read_text()
 

@@ -12,7 +12,9 @@ import pytest
 import lienav
 
 G = 9.80665
-TRACKS = pathlib.Path(__file__).resolve().parents[3] / "shared" / "data3d" / "euroc_v101_30s"
+TRACKS = pathlib.Path(
+    os.environ.get("LIENAV_TRACKS", pathlib.Path(__file__).resolve().parents[3] / "shared" / "data3d" / "euroc_v101_30s")
+)
 
 
 @pytest.fixture(scope="module")
