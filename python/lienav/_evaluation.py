@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from . import _lienav
 from ._data import Errors, Floats, Landmarks, Steps, pandas_module
+from ._errors import WrongCall
 from ._recording import Recording, names_of, open, path_of
 from ._table import table
 
@@ -152,13 +153,24 @@ class Evaluation(Sequence[Report]):
         return table(rows, form=form, digits=digits) if keys is None else table(rows, keys, form=form, digits=digits)
 
 
+def _in_space(source: Any, filters: Any, map: Any, map_std_m: float | None, refused: tuple[Any, ...]) -> Any:
+    """The evaluation of a source in space; None of any other."""
+    from ._space import Recording3d, evaluate3d
+
+    if not isinstance(source, Recording3d) and not _lienav.is_in_space(path_of("source", source)):
+        return None
+    if refused != (None, False, 1, 0, None):
+        raise WrongCall("settings, ignore_ids, every, clutter and max_truth_gap_s are not for recordings in space; leave them out")
+    return evaluate3d(source, filters, map=map, map_std_m=map_std_m)
+
+
 def evaluate(
     source: Recording | str | os.PathLike[str],
     filters: str | Sequence[str] | None = None,
     *,
     settings: Mapping[str, Any] | str | os.PathLike[str] | None = None,
     map: str | os.PathLike[str] | None = None,  # noqa: A002
-    map_std_m: float = 0.02,
+    map_std_m: float | None = None,
     ignore_ids: bool = False,
     every: int = 1,
     clutter: int = 0,
@@ -169,14 +181,19 @@ def evaluate(
 
     `filters` are names of `lienav.filters()`, or of batch estimates; without them, the one that the settings name.
     `settings` lie over what the source says of its sensors. `map` is a map file, or "truth": the true landmarks with
-    `map_std_m` of standard deviation. `ignore_ids`, `every` and `clutter` make the source harder. Gaps in the truth of
+    `map_std_m` of standard deviation, usually 0.02 m. `ignore_ids`, `every` and `clutter` make the source harder. Gaps in the truth of
     up to `max_truth_gap_s` are bridged, usually half a second.
     """
+    if not isinstance(source, Recording):
+        in_space = _in_space(source, filters, map, map_std_m, (settings, ignore_ids, every, clutter, max_truth_gap_s))
+        if in_space is not None:
+            return in_space  # type: ignore[no-any-return]
     recording = source if isinstance(source, Recording) else open(path_of("source", source))
     if every != 1 or clutter != 0 or ignore_ids:
         recording = recording.harder(every=every, clutter=clutter, clutter_seed=clutter_seed, ignore_ids=ignore_ids)
     names = [] if filters is None else names_of("filters", filters)
-    compiled = _lienav.evaluate(recording._compiled, names, settings, map, map_std_m, max_truth_gap_s)
+    std_m = 0.02 if map_std_m is None else map_std_m
+    compiled = _lienav.evaluate(recording._compiled, names, settings, map, std_m, max_truth_gap_s)
     return Evaluation(compiled, recording)
 
 

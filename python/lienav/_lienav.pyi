@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy.typing as npt
+from typing_extensions import Self
 
 from ._data import (
     AttitudeEstimate,
@@ -20,6 +21,8 @@ from ._data import (
     RunMeans,
     Steps,
 )
+
+from ._data3d import Errors3d, Features3d, Imu3d, Landmarks3d, Map3d, Pose3d, Poses3d, Steps3d, Truth3d
 
 __version__: str
 
@@ -218,6 +221,204 @@ class Slam:
         """Goes on where `save` was called; what this filter has estimated is forgotten."""
     def save_map(self, path: str | os.PathLike[str]) -> None:
         """Writes the map as a file, with the state of the filter beside it: slam_node can go on from there."""
+
+_Pose = npt.ArrayLike | tuple[npt.ArrayLike, npt.ArrayLike]
+
+class Step3d:
+    """The result of an instant: a frame, a velocity, a pose, or an instant that was asked for."""
+
+    @property
+    def stamp_ns(self) -> int:
+        """When, ns."""
+    @property
+    def pose(self) -> Floats:
+        """(4, 4): the body in the map, [R t; 0 1], m."""
+    @property
+    def position(self) -> Floats:
+        """(3,): of the body in the map, m."""
+    @property
+    def orientation(self) -> Floats:
+        """(4,): quaternion x, y, z, w, from the body to the map."""
+    @property
+    def covariance(self) -> Floats:
+        """(6, 6): of the position, m, then of a small rotation about the axes of the map, rad."""
+    @property
+    def velocity(self) -> Floats:
+        """(3,), m/s, in the map."""
+    @property
+    def gyro_bias(self) -> Floats:
+        """(3,), rad/s, in the axes of the body."""
+    @property
+    def accelerometer_bias(self) -> Floats:
+        """(3,), m/s², in the axes of the body."""
+    @property
+    def has_frame(self) -> bool:
+        """Whether features came in."""
+    @property
+    def is_at_rest(self) -> bool:
+        """Whether the body was taken to be at rest."""
+    @property
+    def nis(self) -> float:
+        """Normalized innovation squared of all accepted measurements together."""
+    @property
+    def dof(self) -> int:
+        """Its degrees of freedom."""
+    @property
+    def accepted(self) -> int:
+        """Measurements used."""
+    @property
+    def gated(self) -> int:
+        """Measurements beyond the gate."""
+    @property
+    def initialized(self) -> int:
+        """Landmarks that were initialized."""
+    @property
+    def removed(self) -> int:
+        """Landmarks that were removed, because their measurements failed the gate again and again."""
+    @property
+    def is_widened(self) -> bool:
+        """Whether the covariance was widened, because most measurements were beyond the gate."""
+    @property
+    def landmarks(self) -> int:
+        """Landmarks in the state after the step."""
+    @property
+    def ids(self) -> Integers:
+        """(k,): the landmark of each measurement of the frame."""
+    @property
+    def decisions(self) -> list[str]:
+        """What the filter did with each of them: "used", "gated", "initialized", "waiting" or "unseen", or the reason for
+        which it was left out, as in `dropped`."""
+    @property
+    def distances(self) -> Floats:
+        """(k,): squared Mahalanobis distance of each from its expectation before the update; NaN where there is none."""
+
+class Slam3d:
+    def __new__(cls, settings: _Settings = None, *, map: Any = None) -> Self: ...
+    def set_sensor(
+        self,
+        number: int = 0,
+        *,
+        pose: _Pose | None = None,
+        focal: tuple[float, float] | None = None,
+        centre: tuple[float, float] = (0.0, 0.0),
+        baseline_m: float = 0.0,
+        pixel_std: tuple[float, float] | None = None,
+        common_pixel_std: tuple[float, float] = (0.0, 0.0),
+    ) -> None:
+        """States where sensor `number`, 0 … 15, is on the body (`pose`, x_body = R x_sensor + t, m), and how it is read:
+        focal lengths (f_x, f_y) px and centre (c_x, c_y) px of a pinhole camera without distortion, or of the left one of
+        a rectified pair whose right one is at (baseline_m, 0, 0) m; axes x right, y down, z forward. `pixel_std` (u, v) px
+        is what each image has alone, `common_pixel_std` what both have in common."""
+    def set_base(self, pose: _Pose) -> None:
+        """States where the frame is on the body whose position and heading `start` in the settings gives."""
+    def begin(
+        self,
+        stamp_ns: int,
+        pose: _Pose,
+        velocity: npt.ArrayLike,
+        std: tuple[float, float, float, float, float],
+    ) -> str | None:
+        """Begins in motion, at a pose and a velocity (3,) m/s in the map, with standard deviations of rotation rad,
+        velocity m/s, position m, and of the biases rad/s and m/s²."""
+    def imu(self, stamp_ns: int, angular_velocity: npt.ArrayLike, specific_force: npt.ArrayLike) -> str | None:
+        """Takes in a sample of the inertial sensor: (3,) rad/s and (3,) m/s², in its own axes. Gives None, or the word for
+        why it was not used; that is counted in `dropped`."""
+    def features(
+        self,
+        stamp_ns: int,
+        values: npt.ArrayLike,
+        ids: Sequence[int] | Integers,
+        *,
+        kind: str = "pixel",
+        sensor: int = 0,
+        covariance: npt.ArrayLike | None = None,
+    ) -> str | None:
+        """Takes in a frame of n features of one sensor: values (n, d), ids (n,), covariance (n, 3, 3) m² of positions,
+        (n, 1, 1) m² of ranges or rad² of bearings. `kind` is "pixel" (u, v) px, "normalized" (x/z, y/z), "stereo"
+        (u_l, v_l, u_r, v_r) px, "position" (x, y, z) m, "range" m, or "bearing", a vector (x, y, z) of any length."""
+    def odometry(
+        self,
+        stamp_ns: int,
+        velocity: npt.ArrayLike,
+        covariance: npt.ArrayLike | None = None,
+        *,
+        mount: _Pose | None = None,
+    ) -> str | None:
+        """Takes in a velocity (3,) m/s in the axes of the wheels' frame, which is at `mount` on the body, with its (3, 3)
+        covariance m²/s² where that is known."""
+    def absolute_pose(self, stamp_ns: int, pose: _Pose, covariance: npt.ArrayLike) -> str | None:
+        """Takes in a pose of the body in the map that another source measures, with its (6, 6) covariance: position, m,
+        then rotation about the axes of the map, rad. It passes the gate as every measurement."""
+    def instant(self, stamp_ns: int) -> str | None:
+        """Asks for a step at an instant, ns."""
+    def poll(self) -> Step3d | None:
+        """The next step that is due; None where there is none."""
+    def run_arrays(self, arrays: Mapping[str, Any], mount: _Pose | None) -> Steps3d: ...
+    def equip(self, recording: Recording3d) -> None:
+        """Sets the cameras and the start of a recording."""
+    def predicted(self) -> Pose3d | None:
+        """The estimate at the newest sample of the inertial sensor; None before the start."""
+    @property
+    def quality(self) -> str:
+        """How good the pose is: "ok", "wide", "lost" or "starting"."""
+    def landmarks(self) -> Landmarks3d:
+        """The landmarks of the state, each with its own covariance."""
+    def map(self) -> Map3d:
+        """The landmarks with their joint covariance."""
+    def load_map(self, map: Any) -> None:
+        """Takes a map, or the path of one: its landmarks replace those of the state."""
+    def map_json(self) -> str:
+        """The map as text."""
+    @property
+    def dropped(self) -> dict[str, int]:
+        """How often input was not used, by reason."""
+    @property
+    def time_jumps(self) -> int:
+        """How often time was set back."""
+    @property
+    def widened(self) -> int:
+        """How often the covariance was widened, because most measurements were beyond the gate."""
+    def settings_json(self) -> str: ...
+    def set_pose(self, pose: _Pose, covariance: npt.ArrayLike) -> str | None:
+        """Puts the body at a pose with its (6, 6) covariance: before the start, or later. A map that is being made moves
+        with it; of the rotation, the heading counts."""
+    def reset(self) -> None:
+        """Begins anew, with the settings, sensors and known map."""
+    def save(self) -> bytes:
+        """All that `resume` needs to go on from here."""
+    def restore(self, state: bytes) -> None:
+        """Goes on where `save` was called; what this filter has estimated is forgotten."""
+
+class Recording3d:
+    @property
+    def name(self) -> str: ...
+    @property
+    def dropped(self) -> dict[str, int]: ...
+    @property
+    def warnings(self) -> list[str]: ...
+    def settings_json(self) -> str: ...
+    def imu(self) -> Imu3d: ...
+    def features(self) -> Features3d: ...
+    def truth(self) -> Truth3d: ...
+    def true_landmarks(self) -> tuple[Integers, Floats]: ...
+    def to_bag(self, path: str | os.PathLike[str], replace: bool) -> int: ...
+    def sensors(self) -> list[dict[str, Any]]: ...
+
+class Evaluation3d:
+    def __len__(self) -> int: ...
+    def text(self) -> str: ...
+    def json(self, which: int | None = None) -> str: ...
+    def write(self, path: str | os.PathLike[str]) -> None: ...
+    def steps(self, which: int) -> Poses3d: ...
+    def errors(self, which: int) -> Errors3d: ...
+
+def is_in_space(source: str) -> bool: ...
+def open_in_space(source: str) -> Recording3d: ...
+def simulate_in_space(given: _Scenario, seed: int | None, settings: Sequence[tuple[str, str]]) -> Recording3d: ...
+def scenario_names_in_space() -> list[str]: ...
+def evaluate_in_space(
+    recording: Recording3d, filters: Sequence[str], has_map: bool, map_std_m: float | None
+) -> Evaluation3d: ...
 
 class Recording:
     @property

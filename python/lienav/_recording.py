@@ -29,7 +29,7 @@ def contiguous(group: str, given: Any, of: type[Any]) -> dict[str, Any] | None:
         name, value = one.name, getattr(given, one.name)
         if name == "kind":
             found[name] = names_of(f"{group}.kind", value)
-        elif name in ("stamp_ns", "first", "ids"):
+        elif name in ("stamp_ns", "first", "ids") or (name == "sensor" and value is not None):
             found[name] = as_integers(value, f"{group}.{name}")
         else:
             found[name] = None if value is None and one.default is None else as_floats(value, f"{group}.{name}")
@@ -207,6 +207,7 @@ def open(  # noqa: A001
 ) -> Recording:
     """Reads a bag (its folder, or an .mcap or .db3 file) or a data set as published: `woods:FOLDER`,
     `mrclam:FOLDER:ROBOT`, `victoria:FOLDER` or `g2o:FILE[:TRUTH]`. Topics are needed where they have unusual names.
+    Sources in space (`euroc-tracks:FOLDER`, `space:NAME`, …) are read by :func:`lienav.open3d`, a `Recording3d`.
 
     `config` is a parameter file for slam_node, over the params.yaml of a bag: it states which sensors, tags and sources
     of odometry there are, and in which frames. Settings of the filter in it are not read here.
@@ -226,6 +227,10 @@ def open(  # noqa: A001
             topics["parameters"] = pathlib.Path(path_of("config", config)).read_text(encoding="utf-8")
         except OSError as error:
             raise Failed(f"config: {config}: {error.strerror or error}") from None
+    if _lienav.is_in_space(path_of("source", source)):
+        from ._space import open3d
+
+        return open3d(source)  # type: ignore[return-value]
     return Recording(_lienav.open_recording(path_of("source", source), {"parameters": None, **topics}))
 
 
@@ -238,8 +243,13 @@ def simulate(
     """What a robot would have recorded: `lienav simulate`.
 
     `scenario` is the name of a shipped one (`lienav.scenarios()`), a YAML file or text, or a dict; `settings` lie over
-    it, nested or by dotted names. All random numbers come from `seed`.
+    it, nested or by dotted names. All random numbers come from `seed`. `space:NAME` is a scenario in space: a
+    `Recording3d`, by :func:`lienav.simulate3d`.
     """
+    if isinstance(scenario, str) and scenario.startswith("space:"):
+        from ._space import simulate3d
+
+        return simulate3d(scenario, seed=seed, settings=settings)  # type: ignore[return-value]
     return Recording(_lienav.simulate(scenario, seed, as_pairs(settings)))
 
 

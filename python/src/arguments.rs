@@ -44,6 +44,17 @@ arguments! {
     y "y": f64, NUMBER;
     theta "theta": f64, NUMBER;
     duration "duration": f64, NUMBER;
+    number "number": usize, "a whole number from 0 to 15";
+    sensor "sensor": i64, "a whole number from 0 to 15";
+    focal "focal": Option<(f64, f64)>, "two numbers, (f_x, f_y) px, or None";
+    centre "centre": (f64, f64), "two numbers, (c_x, c_y) px";
+    baseline_m "baseline_m": f64, NUMBER;
+    pixel_std "pixel_std": Option<(f64, f64)>, "two numbers, of (u, v) px, or None";
+    common_pixel_std "common_pixel_std": (f64, f64), "two numbers, of (u, v) px";
+    start_std "std": [f64; 5], "five numbers: rad, m/s, m, rad/s, m/s²";
+    stated_map_std_m "map_std_m": Option<f64>, "a number or None";
+    known_ids "ids": Vec<i64>, "whole numbers";
+    velocity "velocity": Floats<'py>, ARRAY;
     std_rad "std_rad": f64, NUMBER;
     map_std_m "map_std_m": f64, NUMBER;
     max_truth_gap_s "max_truth_gap_s": Option<f64>, "a number or None";

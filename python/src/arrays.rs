@@ -89,7 +89,8 @@ pub fn vector3(name: &str, array: &Floats<'_>) -> PyResult<Vector3<f64>> {
     Ok(Vector3::from_column_slice(&numbers))
 }
 
-/// An instance of a class of `lienav._data` with these fields.
+/// An instance of a class of `lienav._data` with these fields; of `lienav._data3d` if its name ends so.
 pub fn data<'py>(py: Python<'py>, class: &str, fields: &Bound<'py, PyDict>) -> PyResult<Bound<'py, PyAny>> {
-    py.import("lienav._data")?.getattr(class)?.call(PyTuple::empty(py), Some(fields))
+    let module = if class.ends_with("3d") { "lienav._data3d" } else { "lienav._data" };
+    py.import(module)?.getattr(class)?.call(PyTuple::empty(py), Some(fields))
 }

@@ -6,15 +6,19 @@ mod arrays;
 mod attitude;
 mod errors;
 mod evaluation;
+mod frames;
 mod judge;
 mod kalman_filter;
 mod lie;
 mod messages;
 mod monte_carlo;
+mod poses;
 mod recording;
+mod recording3d;
 mod rest;
 mod settings;
 mod slam;
+mod slam3d;
 mod wait;
 
 use pyo3::prelude::*;
@@ -36,7 +40,14 @@ mod _lienav {
     #[pymodule_export]
     use crate::recording::{Recording, open_recording, recording_of_arrays, simulate};
     #[pymodule_export]
+    use crate::recording3d::{
+        Evaluation3d, Recording3d, evaluate_in_space, is_in_space, open_in_space, scenario_names_in_space,
+        simulate_in_space,
+    };
+    #[pymodule_export]
     use crate::slam::{Slam, Step};
+    #[pymodule_export]
+    use crate::slam3d::{Slam3d, Step3d};
     use pyo3::prelude::*;
 
     #[pymodule_init]

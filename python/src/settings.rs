@@ -21,8 +21,13 @@ pub struct Text {
 }
 
 impl Text {
+    /// The settings.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
     /// What an error says of them: the sentence of the command line.
-    fn error(&self, error: impl std::fmt::Display) -> PyErr {
+    pub fn error(&self, error: impl std::fmt::Display) -> PyErr {
         match &self.file {
             Some(file) => failed(format!("{}: {error}", file.display())),
             None => wrong_call(error),

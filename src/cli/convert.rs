@@ -29,6 +29,13 @@ pub(super) struct Existing {
     force: bool,
 }
 
+impl Existing {
+    /// The same for a writer.
+    pub(super) fn choice(self) -> bag::Existing {
+        if self.force { bag::Existing::Replace } else { bag::Existing::Refuse }
+    }
+}
+
 const EXAMPLES: &str = "Examples:
   lienav convert woods:lost_in_the_woods woods_bag
   lienav convert mrclam:MRCLAM_Dataset6:1 d6r1 --force
@@ -45,7 +52,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
 
 /// Writes a recording as a bag and says what was written.
 pub(super) fn write(recording: &Recording, out: &Path, existing: Existing) -> Result<(), Failure> {
-    let replace = if existing.force { bag::Existing::Replace } else { bag::Existing::Refuse };
+    let replace = existing.choice();
     say_removed(&remove_leftovers(out, &|_| true));
     let bar = progress::bar(recording.inputs.len(), "writing");
     let result = to_bag(recording, out, replace, &mut |done, all| {

@@ -10,7 +10,7 @@ use lienav_eval::space::folder;
 use lienav_eval::space::report::{Report, to_json, to_text};
 use lienav_eval::space::run::{Options, RunError, SpaceRun, run};
 use lienav_eval::space::settings::Settings;
-use lienav_eval::space::simulated::{PREFIX, recording};
+use lienav_eval::space::simulated::{PREFIX, name_and_seed, recording};
 use lienav_eval::space::tag_motion::Odometry;
 use lienav_eval::space::truth::Truth;
 use lienav_io::files::read_text;
@@ -83,13 +83,7 @@ pub(super) fn read(source: &str) -> Result<SpaceRecording, Failure> {
 /// NAME[:SEED]: a run of a scenario.
 fn simulated(name: &str) -> Result<SpaceRecording, Failure> {
     let wrong = |problem: String| Failure::WrongCall(problem);
-    let (name, seed) = match name.rsplit_once(':') {
-        Some((name, seed)) => {
-            let seed = seed.parse().map_err(|_| wrong(format!("'{seed}' is not a seed, as in {PREFIX}{name}:7")))?;
-            (name, Some(seed))
-        }
-        None => (name, None),
-    };
+    let (name, seed) = name_and_seed(name).map_err(wrong)?;
     let scenario = scenario(name, &[])?;
     recording(&scenario, seed.unwrap_or(scenario.seed)).map_err(|error| wrong(error.to_string()))
 }

@@ -6,9 +6,10 @@
 
 use lienav_lie::{LieGroup, So3, hat};
 use nalgebra::{Matrix3, Vector3};
+use serde::{Deserialize, Serialize};
 
 /// Coordinates in which corrections of a landmark add up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Chart {
     /// Its place in (x, y, z), moved by the exponential of SE₂₊ₙ(3). Propagation is linear in it.
     Cartesian,

@@ -6,6 +6,7 @@
 
 use crate::kernel;
 use nalgebra::{Matrix3, Matrix3x6, Matrix6x3, SMatrix, Vector3};
+use serde::{Deserialize, Serialize};
 
 /// Rows of the navigation state: rotation, velocity, position, bias of the gyroscope, bias of the accelerometer.
 pub const NAV: usize = 15;
@@ -13,8 +14,9 @@ pub const NAV: usize = 15;
 /// A square matrix over the navigation state.
 pub type NavMatrix = SMatrix<f64, NAV, NAV>;
 
-/// The joint covariance.
-#[derive(Clone, Debug)]
+/// The joint covariance. Serialised, it is the lower triangle bit by bit.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(into = "Saved", try_from = "Saved")]
 pub struct Covariance {
     /// Column-major, element (i, j) with i ≥ j at `j * stride + i`; what lies above the diagonal is never read.
     data: Vec<f64>,
@@ -330,6 +332,59 @@ impl Covariance {
     /// As a full matrix, for tests and tools.
     pub fn to_matrix(&self) -> nalgebra::DMatrix<f64> {
         nalgebra::DMatrix::from_fn(self.dim(), self.dim(), |i, j| self.get(i, j))
+    }
+}
+
+/// A covariance without its buffers.
+#[derive(Serialize, Deserialize)]
+struct Saved {
+    calibration: usize,
+    landmarks: usize,
+    /// Landmarks that there was room for.
+    capacity: usize,
+    /// Row by row.
+    #[serde(with = "lienav_base::bits")]
+    lower: Vec<f64>,
+}
+
+impl From<Covariance> for Saved {
+    fn from(from: Covariance) -> Self {
+        let lower = (0..from.dim()).flat_map(|i| (0..=i).map(move |j| (i, j))).map(|(i, j)| from.get(i, j)).collect();
+        let capacity = (from.stride - from.head()) / 3;
+        Self { calibration: from.calibration, landmarks: from.landmarks, capacity, lower }
+    }
+}
+
+/// Numbers of rows that do not fit the numbers of a saved covariance.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+#[error("a covariance of {rows} rows has {numbers} numbers")]
+struct WrongSize {
+    rows: usize,
+    numbers: usize,
+}
+
+impl TryFrom<Saved> for Covariance {
+    type Error = WrongSize;
+
+    fn try_from(saved: Saved) -> Result<Self, WrongSize> {
+        /// Beyond it, sizes are damaged.
+        const MOST: usize = 100_000;
+        let Saved { calibration, landmarks, capacity, lower } = saved;
+        let wrong = |rows| WrongSize { rows, numbers: lower.len() };
+        if calibration > 7 || landmarks > MOST {
+            return Err(wrong(landmarks.saturating_mul(3)));
+        }
+        let rows = NAV + calibration + 3 * landmarks;
+        if lower.len() != rows * (rows + 1) / 2 {
+            return Err(wrong(rows));
+        }
+        // A damaged capacity costs no memory: it is at most four times what is needed.
+        let capacity = capacity.clamp(landmarks, 4 * landmarks + 100);
+        let mut covariance = Self::new(&NavMatrix::zeros(), &vec![0.0; calibration], capacity);
+        covariance.landmarks = landmarks;
+        let places = (0..rows).flat_map(|i| (0..=i).map(move |j| (i, j)));
+        places.zip(&lower).for_each(|((i, j), number)| *covariance.at(i, j) = *number);
+        Ok(covariance)
     }
 }
 

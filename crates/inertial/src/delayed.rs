@@ -15,6 +15,7 @@ use crate::state::errors::{Errors, POSITION, ROTATION};
 use crate::state::landmark::{Kind, Landmark};
 use crate::update::{Workspace, update_rows};
 use nalgebra::{Matrix2x3, Matrix3, Vector2, Vector3};
+use serde::{Deserialize, Serialize};
 
 /// Most views of a landmark, the one of now included.
 pub const VIEWS: usize = 12;
@@ -43,7 +44,7 @@ impl Default for Delay {
 }
 
 /// What was seen of a landmark that is not in the state yet.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Track {
     id: u64,
     views: [(u64, View); VIEWS],
@@ -65,6 +66,19 @@ pub struct Delayed {
     ends: Vec<usize>,
     residual: Vec<f64>,
 }
+
+/// What a filter remembers of landmarks that wait.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Memory {
+    tracks: Vec<Track>,
+    clones: Vec<u64>,
+    frame: u64,
+}
+
+/// A memory that no filter had.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a landmark that waits has more views than there can be")]
+pub struct Damaged;
 
 /// One view of a landmark, in the world.
 #[derive(Clone, Copy)]
@@ -148,6 +162,28 @@ impl Delayed {
         self.sparse.reserve(ROWS * 6 * VIEWS);
         self.ends.reserve(ROWS + 1);
         self.residual.reserve(ROWS);
+    }
+
+    /// What the next frames depend on.
+    pub fn memory(&self) -> Memory {
+        Memory { tracks: self.tracks.clone(), clones: self.clones.clone(), frame: self.frame }
+    }
+
+    /// Continues where [`memory`](Self::memory) was called.
+    ///
+    /// # Errors
+    /// [`Damaged`]: a track with more views than there can be.
+    pub fn remember(&mut self, memory: Memory) -> Result<(), Damaged> {
+        if memory.tracks.iter().any(|track| track.count >= VIEWS) {
+            return Err(Damaged);
+        }
+        (self.tracks, self.clones, self.frame) = (memory.tracks, memory.clones, memory.frame);
+        Ok(())
+    }
+
+    /// Whether a landmark waits.
+    pub fn has(&self, id: u64) -> bool {
+        self.tracks.iter().any(|track| track.id == id)
     }
 
     /// How many landmarks wait.

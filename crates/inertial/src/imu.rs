@@ -2,6 +2,7 @@
 
 use lienav_base::stamp::Stamp;
 use nalgebra::Vector3;
+use serde::{Deserialize, Serialize};
 
 /// Standard gravity, m/s².
 pub const GRAVITY: f64 = 9.806_65;
@@ -9,7 +10,7 @@ pub const GRAVITY: f64 = 9.806_65;
 /// A sample of an inertial sensor in the axes of the body.
 ///
 /// The model is ω_m = ω + b_g + n_g, a_m = Rᵀ(v̇ − g) + b_a + n_a, with g = (0, 0, −9.81) m/s² in a world with z up.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ImuSample {
     /// When it was measured.
     pub stamp: Stamp,
@@ -18,7 +19,7 @@ pub struct ImuSample {
 }
 
 /// Angular rate and specific force at an instant.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Imu {
     /// ω_m, rad/s.
     pub rate: Vector3<f64>,
@@ -45,7 +46,7 @@ impl Imu {
 }
 
 /// What a sensor at rest and without weight would measure.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Biases {
     /// b_g, rad/s, in the axes of the body.
     pub gyro: Vector3<f64>,
@@ -54,7 +55,7 @@ pub struct Biases {
 }
 
 /// Spectral densities of an inertial sensor, alike for its three axes.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ImuNoise {
     /// White noise of the rate, rad/s/√Hz.
     pub gyro: f64,

@@ -15,6 +15,7 @@ use crate::imu::{Imu, ImuSample};
 use crate::state::GRAVITY;
 use lienav_base::stamp::Stamp;
 use nalgebra::Vector3;
+use serde::{Deserialize, Serialize};
 
 /// Length of a part, s.
 const PART_S: f64 = 0.1;
@@ -38,7 +39,7 @@ const LARGEST_BIAS: (f64, f64) = (0.15, 0.5);
 pub const LEAST_LOG_ODDS: f64 = 30.0;
 
 /// Finds rest in samples.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct RestDetector {
     parts: [Imu; PARTS],
     count: usize,
@@ -72,6 +73,11 @@ impl RestDetector {
 
     fn mean_of_part(&self) -> Imu {
         Imu::new(self.sum.rate / self.samples, self.sum.force / self.samples)
+    }
+
+    /// Whether its count fits its array, as it does unless it was read from damaged text.
+    pub fn is_sound(&self) -> bool {
+        self.count <= PARTS
     }
 
     /// Log odds that the body is at rest; `None` where the window is not full, −∞ where means are no biases.

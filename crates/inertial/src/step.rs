@@ -38,6 +38,48 @@ pub struct Step {
     /// Which measurements these are.
     accepted: Vec<usize>,
     initial: Vec<(Initial, Chart)>,
+    outcomes: Vec<Outcome>,
+}
+
+/// What the filter did with a measurement.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Decision {
+    /// The update has it.
+    Used,
+    /// It is too far from its expectation, by itself or given the others.
+    Gated,
+    /// It could not be linearized, or its landmark could not be initialized from it.
+    #[default]
+    Unseen,
+    /// It initialized its landmark.
+    Initialized,
+    /// Its landmark waits for views from other places.
+    Waiting,
+}
+
+impl Decision {
+    /// As one word, `snake_case`.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Used => "used",
+            Self::Gated => "gated",
+            Self::Unseen => "unseen",
+            Self::Initialized => "initialized",
+            Self::Waiting => "waiting",
+        }
+    }
+}
+
+/// What became of a measurement.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Outcome {
+    /// What the filter did.
+    pub decision: Decision,
+    /// Squared Mahalanobis distance from its expectation before the update, where there is one: χ² of `dim` degrees of
+    /// freedom in the mean.
+    pub distance: Option<f64>,
+    /// How many numbers it has; 0 where it was not linearized.
+    pub dim: usize,
 }
 
 /// What a correction did.
@@ -76,6 +118,7 @@ impl Step {
             kept: Vec::new(),
             accepted: Vec::new(),
             initial: Vec::new(),
+            outcomes: Vec::new(),
         }
     }
 
@@ -88,6 +131,7 @@ impl Step {
         step.kept.reserve(numbers);
         step.accepted.reserve(numbers);
         step.initial.reserve(numbers);
+        step.outcomes.reserve(numbers);
         step.delayed.reserve(landmarks);
         step
     }
@@ -107,6 +151,8 @@ impl Step {
     /// [`Singular`]: nothing was changed.
     pub fn correct(&mut self, state: &mut State, measurements: &[&dyn Measurement]) -> Result<Corrected, Singular> {
         let mut corrected = Corrected::default();
+        self.outcomes.clear();
+        self.outcomes.resize(measurements.len(), Outcome::default());
         self.linearize(state, measurements, &mut corrected);
         let filter = of_update(state, &self.filter, &self.linearized);
         self.gate(state, measurements, &filter, &mut corrected);
@@ -116,7 +162,28 @@ impl Step {
             corrected.initialized = self.delayed.take(state, measurements, &filter, &self.prior, &mut self.work);
         }
         self.initialize(state, measurements, &mut corrected);
+        self.decide(state, measurements);
         Ok(corrected)
+    }
+
+    /// What the last correction did with each of its measurements, in their order.
+    pub fn outcomes(&self) -> &[Outcome] {
+        &self.outcomes
+    }
+
+    /// Those that were linearized and not accepted are beyond the gate; the others are of new landmarks, or of none.
+    fn decide(&mut self, state: &State, measurements: &[&dyn Measurement]) {
+        for (outcome, measurement) in self.outcomes.iter_mut().zip(measurements) {
+            let is_in_state = || measurement.landmark().is_some_and(|id| state.find(id).is_some());
+            let waits = || measurement.landmark().is_some_and(|id| self.delayed.has(id));
+            outcome.decision = match outcome.decision {
+                _ if outcome.dim > 0 => Decision::Gated,
+                Decision::Waiting if is_in_state() => Decision::Initialized,
+                Decision::Waiting if waits() => Decision::Waiting,
+                _ => Decision::Unseen,
+            };
+        }
+        self.accepted.iter().for_each(|k| self.outcomes[*k].decision = Decision::Used);
     }
 
     /// The update by all that passed the gate. What the others contradict is left out, one after the other.
@@ -167,10 +234,12 @@ impl Step {
             let is_new = measurement.landmark().is_some_and(|id| state.find(id).is_none());
             match linearize_first(state, *measurement, &self.filter, &self.prior) {
                 Some(one) if is_valid(&one) => {
+                    self.outcomes[k].dim = one.dim;
                     self.linearized.push(one);
                     self.accepted.push(k);
                 }
-                _ => corrected.unseen += usize::from(!is_new),
+                _ if is_new => self.outcomes[k].decision = Decision::Waiting,
+                _ => corrected.unseen += 1,
             }
         }
     }
@@ -184,15 +253,17 @@ impl Step {
         filter: &Filter,
         corrected: &mut Corrected,
     ) {
-        let Self { bounds, work, linearized, accepted, .. } = self;
+        let Self { bounds, work, linearized, accepted, outcomes, .. } = self;
         let (before, mut kept) = (linearized.len(), 0);
         for k in 0..before {
             let one = linearized[k];
             let bound = bounds.of(one.dim);
             let is_near = |distance: Option<f64>| distance.is_some_and(|d| d <= bound);
             let again = |moved: &State| linearize(moved, measurements[accepted[k]], filter);
-            let passes = is_near(work.distance(state, &one))
-                || (filter.is_iterated && is_near(work.least_distance(state, &one, filter, again)));
+            let distance = work.distance(state, &one);
+            outcomes[accepted[k]].distance = distance;
+            let passes =
+                is_near(distance) || (filter.is_iterated && is_near(work.least_distance(state, &one, filter, again)));
             if passes {
                 (linearized[kept], accepted[kept]) = (one, accepted[k]);
                 kept += 1;

@@ -7,10 +7,11 @@ use super::angle::{AdFunction, dexp_coefficients, dexp_inv_coefficients};
 use super::so3::polynomial_of_ad;
 use super::{HomogeneousSpace, LieGroup, So3};
 use nalgebra::{Vector3, Vector6};
+use serde::{Deserialize, Serialize};
 use std::ops::Mul;
 
 /// x ↦ R x + t.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Se3 {
     /// R.
     pub rotation: So3,

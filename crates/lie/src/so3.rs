@@ -7,6 +7,7 @@ use super::angle::{
 };
 use super::{HomogeneousSpace, LieGroup};
 use nalgebra::{Matrix3, Rotation3, Vector3};
+use serde::{Deserialize, Serialize};
 use std::f64::consts::PI;
 use std::ops::Mul;
 
@@ -18,7 +19,7 @@ const SKEW_PART_ABOVE: f64 = 0.005;
 const HALF_TURN_BELOW: f64 = 1e-6;
 
 /// A rotation of space. As an attitude it takes vectors from the body frame to the world.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct So3(Matrix3<f64>);
 
 impl Default for So3 {

@@ -5,13 +5,15 @@
 use crate::input::{Seen, Sensor};
 use crate::measured::{AT_REST, Measured, Stated};
 use crate::output::{Counts, DropReason, PoseEstimate};
+use crate::saved::SavedFilter;
 use lienav_base::stamp::Stamp;
+use lienav_inertial::delayed::Damaged;
 use lienav_inertial::filter::Filter;
 use lienav_inertial::measurement::{Measurement, RangePrior};
 use lienav_inertial::preintegration::Preintegrated;
 use lienav_inertial::state::State;
 use lienav_inertial::state::errors::VELOCITY;
-use lienav_inertial::step::{Corrected, Step};
+use lienav_inertial::step::{Corrected, Outcome, Step};
 use lienav_lie::Se3;
 
 /// Sees the state before each change: for tools.
@@ -57,6 +59,31 @@ pub struct Estimator {
     batch: Vec<Measured>,
     /// Places in the frame of landmarks that the state has, then of others.
     order: Vec<usize>,
+    /// What became of each measurement of the last frame, in its order.
+    decisions: Vec<Decision>,
+    /// Places in the frame of the measurements of the batch.
+    places: Vec<usize>,
+}
+
+/// What became of a measurement of a frame.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Decision {
+    /// Of which landmark it is.
+    pub id: u64,
+    /// Which sensor measured it.
+    pub sensor: usize,
+    /// What the filter did with it, or why it did not get there.
+    pub outcome: Result<Outcome, DropReason>,
+}
+
+impl Decision {
+    /// As one word, `snake_case`: that of the filter's decision, or of the reason.
+    pub fn word(&self) -> &'static str {
+        match &self.outcome {
+            Ok(outcome) => outcome.decision.word(),
+            Err(reason) => reason.word(),
+        }
+    }
 }
 
 impl Estimator {
@@ -75,7 +102,30 @@ impl Estimator {
             recent: (0.0, 0.0),
             batch: Vec::with_capacity(MOST_MEASUREMENTS + 1),
             order: Vec::new(),
+            decisions: Vec::new(),
+            places: Vec::with_capacity(MOST_MEASUREMENTS),
         }
+    }
+
+    /// What the next frames depend on, as plain data.
+    pub fn save(&self) -> SavedFilter {
+        let Self { state, step, known, recent, .. } = self;
+        SavedFilter { state: state.clone(), waiting: step.delayed.memory(), known: known.clone(), recent: *recent }
+    }
+
+    /// Continues where [`save`](Self::save) was called.
+    ///
+    /// # Errors
+    /// A memory of landmarks that wait which no filter had.
+    pub fn restore(&mut self, saved: SavedFilter) -> Result<(), Damaged> {
+        self.step.delayed.remember(saved.waiting)?;
+        (self.state, self.known, self.recent) = (saved.state, saved.known, saved.recent);
+        Ok(())
+    }
+
+    /// What became of each measurement of the last frame, in its order.
+    pub fn decisions(&self) -> &[Decision] {
+        &self.decisions
     }
 
     /// The same with another uncertainty of a state that is lost, as [`LOST_SIGMA`].
@@ -127,6 +177,9 @@ impl Estimator {
             self.batch.push(Measured::Rest(AT_REST));
         }
         let corrected = self.take_batch(stamp, counts, observer);
+        for (place, outcome) in self.places.iter().zip(self.step.outcomes()) {
+            self.decisions[*place].outcome = Ok(*outcome);
+        }
         let is_widened = self.watch(corrected.used as f64, corrected.gated as f64);
         (corrected, is_widened)
     }
@@ -140,25 +193,37 @@ impl Estimator {
 
     /// The measurements of a frame: those of landmarks that the state has come first.
     fn gather(&mut self, seen: &[Seen], counts: &mut Counts) {
-        let Self { state, batch, order, known, sensors, .. } = self;
+        let Self { state, batch, order, known, sensors, decisions, places, .. } = self;
         batch.clear();
         order.clear();
+        places.clear();
+        decisions.clear();
+        decisions.extend(seen.iter().map(|one| Decision {
+            id: one.id,
+            sensor: one.sensor,
+            outcome: Ok(Outcome::default()),
+        }));
         for is_in_state in [true, false] {
             order.extend((0..seen.len()).filter(|k| state.find(seen[*k].id).is_some() == is_in_state));
         }
         let is_full = state.landmarks.len() >= self.bounds.most_landmarks;
-        for one in order.iter().map(|k| &seen[*k]) {
-            if batch.len() >= MOST_MEASUREMENTS {
-                counts.add(DropReason::TooManyPoints);
+        for k in order.iter().copied() {
+            let one = &seen[k];
+            let refused = if batch.len() >= MOST_MEASUREMENTS {
+                DropReason::TooManyPoints
             } else if known.as_ref().is_some_and(|known| known.binary_search(&one.id).is_err()) {
-                counts.add(DropReason::UnknownLandmark);
+                DropReason::UnknownLandmark
             } else if is_full && state.find(one.id).is_none() {
-                counts.add(DropReason::MapFull);
+                DropReason::MapFull
             } else if let Some(sensor) = sensors.get(one.sensor) {
                 batch.push(Measured::of(one, sensor, &self.stated));
+                places.push(k);
+                continue;
             } else {
-                counts.add(DropReason::UnknownSensor);
-            }
+                DropReason::UnknownSensor
+            };
+            counts.add(refused);
+            decisions[k].outcome = Err(refused);
         }
     }
 

@@ -2,6 +2,7 @@
 
 use crate::input::{ImuSample, Odometry, Pose, Seen};
 use lienav_base::stamp::Stamp;
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 /// The most samples that wait, at 2 kHz for two seconds; beyond it, the oldest are taken in.
@@ -10,7 +11,7 @@ pub const MOST_SAMPLES: usize = 4096;
 pub const MOST_ITEMS: usize = 256;
 
 /// What is to be done at an instant.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum What {
     /// Take in a frame.
     Frame(Vec<Seen>),
@@ -22,14 +23,33 @@ pub enum What {
     Instant,
 }
 
+/// Of which kind that is, and of which sensor a frame is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Key {
+    /// A frame whose first measurement is of this sensor; an empty one has none.
+    Frame(Option<usize>),
+    /// A velocity.
+    Odometry,
+    /// A pose.
+    Pose,
+    /// An estimate.
+    Instant,
+}
+
 impl What {
-    fn is_like(&self, other: &Self) -> bool {
-        std::mem::discriminant(self) == std::mem::discriminant(other)
+    /// Two with the same key and stamp are one.
+    pub fn key(&self) -> Key {
+        match self {
+            Self::Frame(seen) => Key::Frame(seen.first().map(|seen| seen.sensor)),
+            Self::Odometry(_) => Key::Odometry,
+            Self::Pose(_) => Key::Pose,
+            Self::Instant => Key::Instant,
+        }
     }
 }
 
 /// An instant that waits.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Item {
     /// When.
     pub stamp: Stamp,
@@ -38,12 +58,13 @@ pub struct Item {
 }
 
 /// The queues.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Inbox {
     /// Samples that were not integrated, in order.
     pub samples: VecDeque<ImuSample>,
     items: VecDeque<Item>,
     /// Memory of frames that were taken in.
+    #[serde(skip)]
     free: Vec<Vec<Seen>>,
     /// The newest sample.
     pub newest: Option<Stamp>,
@@ -68,6 +89,12 @@ impl Inbox {
         self.newest = None;
     }
 
+    /// Whether items are in the order of their stamps, and not more than wait.
+    pub fn is_sorted(&self) -> bool {
+        let stamps = self.items.iter().map(|item| item.stamp);
+        self.items.len() <= MOST_ITEMS && stamps.is_sorted()
+    }
+
     /// Adds a sample that is later than all before.
     pub fn push_sample(&mut self, sample: ImuSample) {
         self.newest = Some(sample.stamp);
@@ -76,10 +103,7 @@ impl Inbox {
 
     /// Whether something of this kind and stamp waits. Frames of one stamp may be of different sensors.
     pub fn has(&self, stamp: Stamp, what: &What) -> bool {
-        let first_sensor =
-            |what: &What| if let What::Frame(seen) = what { seen.first().map(|s| s.sensor) } else { None };
-        let is_same = |item: &Item| item.what.is_like(what) && first_sensor(&item.what) == first_sensor(what);
-        self.items.iter().any(|item| item.stamp == stamp && is_same(item))
+        self.items.iter().any(|item| item.stamp == stamp && item.what.key() == what.key())
     }
 
     /// Whether there is no room for one more.

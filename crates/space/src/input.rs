@@ -3,11 +3,12 @@
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se3;
 use nalgebra::{Matrix3, Matrix4, Matrix6, Vector2, Vector3, Vector4};
+use serde::{Deserialize, Serialize};
 
 pub use lienav_inertial::imu::{Imu, ImuSample};
 
 /// A sensor of landmarks: where it is, and what it needs to be read.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sensor {
     /// x_body = R x_sensor + t, where the body is the frame of the inertial sensor.
     pub mount: Se3,
@@ -35,7 +36,7 @@ impl Default for Sensor {
 }
 
 /// Noise of pixels in the left and the right image: what both have alone, and what they have in common, px.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PixelNoise {
     /// Standard deviation of each of (u, v) in one image alone.
     pub own: [f64; 2],
@@ -57,7 +58,7 @@ impl PixelNoise {
 }
 
 /// What sensors measured of landmarks at an instant.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Frame {
     /// When.
     pub stamp: Stamp,
@@ -66,7 +67,7 @@ pub struct Frame {
 }
 
 /// A measurement of a landmark.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Seen {
     /// Its identity.
     pub id: u64,
@@ -77,7 +78,7 @@ pub struct Seen {
 }
 
 /// What is measured of a landmark.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Value {
     /// (u, v), px, in a pinhole camera without distortion.
     Pixel(Vector2<f64>),
@@ -89,6 +90,9 @@ pub enum Value {
     Position(Vector3<f64>, Option<Matrix3<f64>>),
     /// Its distance, m, with its standard deviation, m, where that is known.
     Range(f64, Option<f64>),
+    /// Its direction, a vector of any length in the frame of the sensor, with the standard deviation of each of the two
+    /// angles across it, rad, where that is known; else that of a pixel in the middle of the image.
+    Bearing(Vector3<f64>, Option<f64>),
 }
 
 impl Value {
@@ -101,18 +105,22 @@ impl Value {
                 at.iter().chain(covariance.iter().flat_map(|c| c.iter())).all(|x| x.is_finite())
             }
             Self::Range(range, sigma) => range.is_finite() && sigma.is_none_or(f64::is_finite),
+            Self::Bearing(at, sigma) => at.iter().all(|x| x.is_finite()) && sigma.is_none_or(f64::is_finite),
         }
     }
 
     /// Whether no number is beyond what a sensor can measure, px and m.
     pub fn is_sane(&self) -> bool {
         const LARGEST: f64 = 1e5;
+        /// Shorter vectors have no direction.
+        const SHORTEST: f64 = 1e-9;
         let is_small = |x: &f64| x.abs() < LARGEST;
         match self {
             Self::Pixel(at) | Self::Normalized(at) => at.iter().all(is_small),
             Self::Stereo(at) => at.iter().all(is_small),
             Self::Position(at, _) => at.iter().all(is_small),
             Self::Range(range, _) => (0.0..LARGEST).contains(range),
+            Self::Bearing(at, _) => (SHORTEST..LARGEST).contains(&at.norm()),
         }
     }
 
@@ -120,14 +128,14 @@ impl Value {
     pub fn has_valid_noise(&self) -> bool {
         match self {
             Self::Position(_, Some(covariance)) => covariance.cholesky().is_some(),
-            Self::Range(_, Some(sigma)) => *sigma > 0.0,
+            Self::Range(_, Some(sigma)) | Self::Bearing(_, Some(sigma)) => *sigma > 0.0,
             _ => true,
         }
     }
 }
 
 /// The velocity of a place on the body, as wheels measure it.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Odometry {
     /// When.
     pub stamp: Stamp,
@@ -140,7 +148,7 @@ pub struct Odometry {
 }
 
 /// A pose of the body in the map that another source measures.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Pose {
     /// When.
     pub stamp: Stamp,

@@ -34,7 +34,7 @@
 //! # Where to go on
 //!
 //! - [`Slam3d`] takes [input] and gives [output]; [`Config`] has every setting.
-//! - [`Map3d`] is a map with its joint covariance, as JSON.
+//! - [`Map3d`] is a map with its joint covariance, as JSON; [`SavedState`] is the whole filter.
 //! - [`estimator`] is the filter with its bounds, for programs with a motion model of their own; [`start`] begins.
 //!
 //! Units are SI, the axes of the map those of REP 103, and the body is the frame of the inertial sensor.
@@ -50,6 +50,7 @@ pub mod input;
 pub mod measured;
 pub mod output;
 mod running;
+pub mod saved;
 mod slam3d;
 pub mod start;
 pub mod world;
@@ -63,5 +64,6 @@ pub use lienav_inertial::tag::lens;
 
 pub use input::{Frame, Imu, ImuSample, Odometry, PixelNoise, Pose, Seen, Sensor, Value};
 pub use output::{Counts, DropReason, Landmark, PoseEstimate, Quality, Step};
+pub use saved::{ResumeError, SavedState};
 pub use slam3d::Slam3d;
 pub use world::{Map3d, MapError, MapLandmark};

@@ -2,6 +2,7 @@
 
 use crate::input::{Seen, Sensor, Value};
 use lienav_inertial::measurement::absolute::AbsolutePose;
+use lienav_inertial::measurement::bearing::Bearing;
 use lienav_inertial::measurement::pixel::{Pinhole, Pixel};
 use lienav_inertial::measurement::point::{Mount, Target};
 use lienav_inertial::measurement::position::LandmarkPosition;
@@ -23,6 +24,8 @@ pub enum Measured {
     Position(LandmarkPosition),
     /// A range.
     Range(Range),
+    /// A direction.
+    Bearing(Bearing),
     /// A velocity of the body.
     Velocity(BodyVelocity),
     /// A pose in the map.
@@ -72,6 +75,10 @@ impl Measured {
             Value::Range(range_m, sigma) => {
                 Self::Range(Range { target, mount, range_m, sigma_m: sigma.unwrap_or(stated.range_m) })
             }
+            Value::Bearing(along, sigma) => {
+                let sigma = sigma.unwrap_or(noise.own[0] / focal.x);
+                Self::Bearing(Bearing { target, mount, direction: along.normalize(), sigma })
+            }
         }
     }
 
@@ -81,6 +88,7 @@ impl Measured {
             Self::Stereo(one) => one,
             Self::Position(one) => one,
             Self::Range(one) => one,
+            Self::Bearing(one) => one,
             Self::Velocity(one) => one,
             Self::Pose(one) => one,
             Self::Rest(one) => one,

@@ -2,10 +2,11 @@
 
 use crate::ahead::Ahead;
 use crate::estimator::{Estimator, Observer};
-use crate::inbox::{Inbox, What};
+use crate::inbox::{Inbox, Key, What};
 use crate::input::ImuSample;
 use crate::measured::{AT_REST, Measured};
 use crate::output::{Counts, DropReason, PoseEstimate, Step};
+use crate::saved::SavedRun;
 use lienav_base::stamp::Stamp;
 use lienav_inertial::imu::ImuNoise;
 use lienav_inertial::measurement::absolute::AbsolutePose;
@@ -33,7 +34,7 @@ pub struct Running {
     /// Whether samples up to the start have not come yet.
     begins: bool,
     /// What was taken in at the instant of the state: kinds and sensors.
-    taken: Vec<(std::mem::Discriminant<What>, usize)>,
+    taken: Vec<Key>,
     /// The last frame of which a landmark was used.
     pub last_used: Option<Stamp>,
     /// When the covariance was widened last.
@@ -70,6 +71,28 @@ impl Running {
         }
     }
 
+    /// What the next steps depend on, as plain data.
+    pub fn save(&self) -> SavedRun {
+        SavedRun {
+            filter: self.estimator.save(),
+            integrator: self.integrator.clone(),
+            rest: self.rest.clone(),
+            at: self.at,
+            begins: self.begins,
+            taken: self.taken.clone(),
+            last_used: self.last_used,
+            last_widened: self.last_widened,
+        }
+    }
+
+    /// Continues where [`save`](Self::save) was called; `self` has just begun with the same settings.
+    pub fn restore(&mut self, saved: SavedRun, inbox: &Inbox) {
+        let SavedRun { filter: _, integrator, rest, at, begins, taken, last_used, last_widened } = saved;
+        (self.integrator, self.rest, self.at, self.begins) = (integrator, rest, at, begins);
+        (self.taken, self.last_used, self.last_widened) = (taken, last_used, last_widened);
+        self.ahead.restart(&self.estimator.state, self.estimator.filter(), &self.integrator, &inbox.samples);
+    }
+
     /// The instant of the state.
     pub fn at(&self) -> Stamp {
         self.at
@@ -77,7 +100,7 @@ impl Running {
 
     /// Whether this was taken in already.
     pub fn has_taken(&self, stamp: Stamp, what: &What) -> bool {
-        stamp == self.at && self.taken.contains(&key(what))
+        stamp == self.at && self.taken.contains(&what.key())
     }
 
     /// One more sample waits.
@@ -181,7 +204,7 @@ impl Running {
             counts.add(reason);
             return Ok(None);
         }
-        self.taken.push(key(what));
+        self.taken.push(what.key());
         let (corrected, is_widened) = self.correct(stamp, what, counts, observer);
         self.restart_ahead(inbox);
         if is_widened {
@@ -202,7 +225,7 @@ impl Running {
             initialized: corrected.initialized,
             removed: corrected.removed,
             is_widened,
-            landmarks: self.estimator.state.landmarks.len(),
+            landmarks: self.estimator.state.landmarks.iter().filter(|one| one.is_point()).count(),
         }))
     }
 
@@ -229,9 +252,4 @@ impl Running {
         };
         (self.estimator.correct_one(stamp, one, counts), false)
     }
-}
-
-fn key(what: &What) -> (std::mem::Discriminant<What>, usize) {
-    let sensor = if let What::Frame(seen) = what { seen.first().map_or(usize::MAX, |seen| seen.sensor) } else { 0 };
-    (std::mem::discriminant(what), sensor)
 }

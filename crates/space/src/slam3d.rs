@@ -1,12 +1,13 @@
 //! The pipeline: stamped input in, in whatever order it arrives; steps out, in the order of their stamps.
 
 use crate::config::{Config, MapMode};
-use crate::estimator::{Bounds, Estimator, Observer};
+use crate::estimator::{Bounds, Decision, Estimator, Observer};
 use crate::inbox::{Inbox, MOST_SAMPLES, What};
 use crate::input::{Frame, ImuSample, Odometry, Pose, Seen, Sensor};
 use crate::measured::Stated;
 use crate::output::{Counts, DropReason, Landmark, PoseEstimate, Quality, Step};
 use crate::running::Running;
+use crate::saved::{ResumeError, SavedRun, SavedState};
 use crate::start::{self, Known};
 use crate::world::{Map3d, MapError, own_covariance, place};
 use lienav_base::clock::{ClockGuard, Limits, Verdict};
@@ -370,22 +371,54 @@ impl Slam3d {
 
     /// Begins with a state that a program has made, at a stamp. Frames from before are dropped as `not_started`.
     pub fn begin(&mut self, state: State, at: Stamp) {
-        let Config { map, sensor, .. } = &self.config;
-        let bounds = Bounds { most_landmarks: map.max_landmarks, tracks_end: map.tracks_end };
-        let mut estimator = Estimator::new(state, self.filter, self.config.ranges(), bounds);
-        estimator.sensors.clone_from(&self.sensors);
-        estimator.stated = Stated { position_m: sensor.position_std_m, range_m: sensor.range_std_m };
+        let mut running = self.new_run(state, at, &self.sensors);
+        let estimator = &mut running.estimator;
         if let Some(known) = &self.map {
             known.append_to(&mut estimator.state, &self.filter);
         }
-        if map.mode == MapMode::Localization {
+        if self.config.map.mode == MapMode::Localization {
             estimator.freeze_landmarks();
         }
-        let (noise, interpolation) = (self.config.noise(), self.config.interpolation());
-        self.running = Some(Running::new(estimator, at, noise, interpolation, sensor.velocity_std));
+        self.running = Some(running);
         let dropped = self.inbox.drop_before(at);
         self.counts.add_many(DropReason::NotStarted, dropped as u64);
         self.given = None;
+    }
+
+    /// Begins at a pose and velocity in the map with these standard deviations by axis: rotation, rad; velocity, m/s;
+    /// position, m; biases, rad/s and m/s².
+    ///
+    /// # Errors
+    /// Why it does not begin there: a number that is not finite, absurd, or a negative standard deviation; counted.
+    pub fn begin_at(
+        &mut self,
+        stamp: Stamp,
+        pose: &Se3,
+        velocity: &Vector3<f64>,
+        sigma: &[f64; 5],
+    ) -> Result<(), DropReason> {
+        let variance = |i: usize| if i < 3 { sigma[2] * sigma[2] } else { sigma[0] * sigma[0] };
+        let covariance = Matrix6::from_fn(|i, j| if i == j { variance(i) } else { 0.0 });
+        let outcome = check_pose(pose, &covariance).and_then(|()| match () {
+            () if !velocity.iter().chain(sigma).all(|x| x.is_finite()) => Err(DropReason::NotFinite),
+            () if velocity.norm() > 1e3 => Err(DropReason::Absurd),
+            () if sigma.iter().any(|sigma| *sigma < 0.0) => Err(DropReason::BadCovariance),
+            () => Ok(()),
+        });
+        self.count(outcome)?;
+        let state = start::given(pose, velocity, sigma, self.config.imu.gravity, &self.filter);
+        self.begin(state, stamp);
+        Ok(())
+    }
+
+    fn new_run(&self, state: State, at: Stamp, sensors: &[Sensor]) -> Running {
+        let Config { map, sensor, .. } = &self.config;
+        let bounds = Bounds { most_landmarks: map.max_landmarks, tracks_end: map.tracks_end };
+        let mut estimator = Estimator::new(state, self.filter, self.config.ranges(), bounds);
+        estimator.sensors.extend_from_slice(sensors);
+        estimator.stated = Stated { position_m: sensor.position_std_m, range_m: sensor.range_std_m };
+        let (noise, interpolation) = (self.config.noise(), self.config.interpolation());
+        Running::new(estimator, at, noise, interpolation, sensor.velocity_std)
     }
 
     /// Puts the body at a pose that is given from outside: before the start, or later, when the map moves with it as one.
@@ -474,6 +507,61 @@ impl Slam3d {
             (false, true) => Quality::Wide,
             (false, false) => Quality::Ok,
         }
+    }
+
+    /// What became of each measurement of the last frame that a step took in: those that [`Slam3d::push_frame`] kept, in
+    /// their order.
+    pub fn decisions(&self) -> &[Decision] {
+        self.running.as_ref().map_or(&[], |running| running.estimator.decisions())
+    }
+
+    /// All that a filter needs to continue from here, as plain data.
+    pub fn save(&self) -> SavedState {
+        SavedState {
+            config: self.config.clone(),
+            sensors: self.sensors.clone(),
+            base: self.base,
+            inbox: self.inbox.clone(),
+            guard: self.guard,
+            running: self.running.as_ref().map(Running::save),
+            given: self.given,
+            map: self.map.clone(),
+            waits_since: self.waits_since,
+            counts: self.counts,
+            time_jumps: self.time_jumps,
+            widened: self.widened,
+            enabled: self.enabled,
+        }
+    }
+
+    /// Continues where another filter with these settings was saved: with the same input from there on, estimates are
+    /// those of the run that was not interrupted, to the last bit.
+    ///
+    /// # Errors
+    /// [`ResumeError`]: other settings, or a damaged state; nothing is changed then.
+    pub fn restore(&mut self, saved: SavedState) -> Result<(), ResumeError> {
+        saved.check(&self.config)?;
+        let running = match saved.running {
+            Some(run) => Some(self.run_of(run, &saved.sensors, &saved.inbox)?),
+            None => None,
+        };
+        self.running = running;
+        (self.sensors, self.base, self.inbox, self.guard) = (saved.sensors, saved.base, saved.inbox, saved.guard);
+        (self.given, self.map, self.waits_since) = (saved.given, saved.map, saved.waits_since);
+        (self.counts, self.time_jumps, self.widened) = (saved.counts, saved.time_jumps, saved.widened);
+        self.enabled = saved.enabled;
+        Ok(())
+    }
+
+    fn run_of(&self, run: SavedRun, sensors: &[Sensor], inbox: &Inbox) -> Result<Running, ResumeError> {
+        let mut running = self.new_run(run.filter.state.clone(), run.at, sensors);
+        let waiting = run.filter.clone();
+        running
+            .estimator
+            .restore(waiting)
+            .map_err(|_| ResumeError::Damaged("landmarks that wait have too many views"))?;
+        running.restore(run, inbox);
+        Ok(running)
     }
 
     /// The state of the last step, for tools; `None` before the start.

@@ -115,6 +115,17 @@ pub fn from_pose(
     state
 }
 
+/// A state at a pose and velocity with these standard deviations by axis: rotation, rad; velocity, m/s; position, m;
+/// biases, rad/s and m/s², which are zero in the mean.
+pub fn given(pose: &Se3, velocity: &Vector3<f64>, sigma: &[f64; 5], gravity: f64, filter: &Filter) -> State {
+    let nav =
+        Nav { rotation: pose.rotation, velocity: *velocity, position: pose.translation, biases: Biases::default() };
+    let covariance = NavMatrix::from_diagonal(&SVector::from_fn(|i, _| f64::powi(sigma[i / 3], 2)));
+    let mut state = State::new(nav, &covariance, CAPACITY, filter);
+    state.gravity = gravity;
+    state
+}
+
 /// A sample in place of two numbers.
 pub fn sample(stamp: Stamp, rate: Vector3<f64>, force: Vector3<f64>) -> ImuSample {
     ImuSample { stamp, value: Imu::new(rate, force) }

@@ -12,6 +12,16 @@ use nalgebra::{Vector2, Vector3, Vector4};
 /// What the names of scenarios in space begin with, as sources.
 pub const PREFIX: &str = "space:";
 
+/// What is behind [`PREFIX`], NAME or NAME:SEED, in its two parts.
+///
+/// # Errors
+/// A sentence about a seed that is not a whole number.
+pub fn name_and_seed(name: &str) -> Result<(&str, Option<u64>), String> {
+    let Some((name, seed)) = name.rsplit_once(':') else { return Ok((name, None)) };
+    let seed = seed.parse().map_err(|_| format!("'{seed}' is not a seed, as in {PREFIX}{name}:7"))?;
+    Ok((name, Some(seed)))
+}
+
 /// A run of a scenario, as a recording that states its noise and its start.
 ///
 /// # Errors

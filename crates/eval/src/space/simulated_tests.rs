@@ -1,11 +1,14 @@
 //! Filters over simulated runs: true covariances, and troubles that are survived or named.
 
+use super::errors::Errors;
 use super::monte_carlo::{Experiment, FilterReport, Report, carry_out};
 use super::observability::FilterReport as Observed;
 use super::run::{Options, RunError, run};
 use super::simulated::recording;
 use super::truth::Truth;
+use lienav_io::bag::Existing;
 use lienav_io::settings_file::with;
+use lienav_io::space::bag::to_bag;
 use lienav_sim::space::scenario::SpaceScenario;
 
 fn experiment(name: &str, filters: &[&str], seed: u64) -> Report {
@@ -90,4 +93,38 @@ fn reports_repeat_and_have_all_filters() {
     assert_ne!(first, report(2));
     assert!(first.to_json().unwrap().contains("nees_pose_mean") && first.to_text().contains("ekf"));
     assert!(first.band_6[0] < 6.0 && first.band_6[1] > 6.0);
+}
+
+/// A bag gives the recording back to the last bit, and so every figure.
+#[test]
+fn a_bag_of_a_run_is_the_run_to_the_last_bit() {
+    let root = tempfile::tempdir().unwrap();
+    let folder = root.path().join("flight");
+    for name in ["drone-mono-industrial-false-misses", "hand-stereo-consumer-gap", "car-several-tactical-outliers"] {
+        let scenario = SpaceScenario { duration_s: 6.0, ..SpaceScenario::named(name).unwrap() };
+        let made = recording(&scenario, 11).unwrap();
+        let messages = to_bag(&made, &folder, Existing::Replace).unwrap();
+        assert!(messages as usize >= made.inertial.len() + made.frames.len() + made.truth.len());
+        let path = folder.to_str().unwrap();
+        assert!(lienav_io::space::is_in_space(path));
+        let read = lienav_io::space::open(path).unwrap();
+        assert_eq!(format!("{read:?}"), format!("{made:?}"), "{name}");
+        let errors = |recording| {
+            let truth = Truth::of(recording);
+            let run = run(recording, &truth, "default", &Options::default()).unwrap();
+            let errors = Errors::new(&run, &truth, (0.0, 0.0));
+            assert!(errors.pairs.len() > 60);
+            (errors.position_rmse(), errors.orientation_rmse(), errors.nees_mean(2))
+        };
+        assert_eq!(errors(&read), errors(&made), "{name}");
+        // A damaged file is named.
+        let notes = folder.join("space.json");
+        let text = std::fs::read_to_string(&notes).unwrap();
+        for (from, to) in [("\"truth\":", "\"truths\":"), ("\"focal\":[", "\"focal\":[-"), ("{", "")] {
+            std::fs::write(&notes, text.replacen(from, to, 1)).unwrap();
+            let refused = lienav_io::space::open(path).unwrap_err().to_string();
+            assert!(refused.contains("space.json: "), "{refused}");
+        }
+        std::fs::write(&notes, text).unwrap();
+    }
 }

@@ -10,8 +10,9 @@ use lienav_inertial::start::{Prior, RestSamples};
 use lienav_inertial::state::State;
 use lienav_inertial::state::nav::Nav;
 use lienav_io::space::data::{GivenStart, SpaceRecording};
+use lienav_lie::Se3;
 use lienav_space::start::{
-    CAPACITY, Known, REST_S, WINDOW_S, at_rest, at_rest_prior, first_samples, is_at_rest, sample,
+    CAPACITY, Known, REST_S, WINDOW_S, at_rest, at_rest_prior, first_samples, given, is_at_rest, sample,
 };
 use nalgebra::SVector;
 
@@ -28,8 +29,8 @@ pub struct Start {
 /// Begins at rest where the sensor is at rest and the recording is of that kind, with heading and position of the truth;
 /// else with the first true pose and velocity; without a truth, at the origin.
 pub fn start(recording: &SpaceRecording, truth: &Truth, settings: &Settings, filter: &Filter) -> Option<Start> {
-    if let Some(given) = &recording.start {
-        return Some(from_given(given, truth, settings, filter));
+    if let Some(stated) = &recording.start {
+        return Some(from_given(stated, truth, settings, filter));
     }
     let first = recording.inertial.first()?.stamp;
     let window = recording.inertial.iter().take_while(|sample| sample.stamp.since(first) <= WINDOW_S);
@@ -77,22 +78,15 @@ fn from_truth(recording: &SpaceRecording, truth: &Truth, settings: &Settings, fi
     let known = |stamp: Stamp| Some((stamp, truth.at(stamp)?, truth.velocity_at(stamp)?));
     let stamps = recording.frames.iter().map(|frame| frame.stamp).filter(|stamp| *stamp >= first);
     let (stamp, pose, velocity) = stamps.into_iter().find_map(known)?;
-    let nav = Nav { rotation: pose.rotation, velocity, position: pose.translation, biases: Biases::default() };
-    let sigma = settings.start_sigma;
-    let covariance = NavMatrix::from_diagonal(&SVector::from_fn(|i, _| f64::powi(sigma[i / 3], 2)));
-    let mut state = State::new(nav, &covariance, CAPACITY, filter);
-    state.gravity = settings.gravity;
+    let state = given(&pose, &velocity, &settings.start_sigma, settings.gravity, filter);
     Some(Start { state, stamp, warning: None })
 }
 
 /// The start that a recording gives.
-fn from_given(given: &GivenStart, truth: &Truth, settings: &Settings, filter: &Filter) -> Start {
-    let (rotation, position) = (truth.level * given.pose.rotation, truth.level * given.pose.translation);
-    let nav = Nav { rotation, velocity: truth.level * given.velocity, position, biases: Biases::default() };
-    let covariance = NavMatrix::from_diagonal(&SVector::from_fn(|i, _| f64::powi(given.std[i / 3], 2)));
-    let mut state = State::new(nav, &covariance, CAPACITY, filter);
-    state.gravity = settings.gravity;
-    Start { state, stamp: given.stamp, warning: None }
+fn from_given(stated: &GivenStart, truth: &Truth, settings: &Settings, filter: &Filter) -> Start {
+    let pose = Se3::new(truth.level * stated.pose.rotation, truth.level * stated.pose.translation);
+    let state = given(&pose, &(truth.level * stated.velocity), &stated.std, settings.gravity, filter);
+    Start { state, stamp: stated.stamp, warning: None }
 }
 
 /// Up is where the mean force points, but for what accelerations of 2 m/s² make of it; the velocity is unknown.

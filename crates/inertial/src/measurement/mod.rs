@@ -23,6 +23,7 @@ use crate::state::landmark::Landmark;
 use crate::state::nav::Nav;
 use lienav_lie::Se3;
 use nalgebra::{Matrix3, SMatrix, SVector, Vector2, Vector3};
+use serde::{Deserialize, Serialize};
 
 /// A measurement has at most so many numbers.
 pub const MOST: usize = 6;
@@ -132,7 +133,7 @@ impl Default for RangePrior {
 }
 
 /// A direction in which a sensor saw a landmark, as a pinhole camera without focal length has it.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct View {
     /// Where that camera is on the body: x_body = R_s x_camera + t_s.
     pub camera: Se3,

@@ -5,9 +5,10 @@ use super::step::Step;
 use crate::imu::Imu;
 use lienav_lie::hat;
 use nalgebra::{Matrix3, SMatrix, Vector3};
+use serde::{Deserialize, Serialize};
 
 /// Minus the derivatives of ζ by the biases, integrals over the interval [0, T].
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct BiasIntegrals {
     /// ∫ΔR ds, s: of ζ_R by b_g and of ζ_v by b_a.
     pub rotation: Matrix3<f64>,

@@ -8,9 +8,10 @@
 use crate::imu::Imu;
 use lienav_lie::hat;
 use nalgebra::{Matrix3, Vector3};
+use serde::{Deserialize, Serialize};
 
 /// An increment between two instants, in the axes of the body at the first.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Increment {
     /// ΔR, from the body at the end to the body at the start.
     pub rotation: Matrix3<f64>,

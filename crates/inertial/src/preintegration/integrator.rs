@@ -4,11 +4,12 @@ use super::samples::{Interpolation, Samples};
 use super::{Preintegrated, Preintegration};
 use crate::imu::{Biases, GRAVITY, Imu, ImuNoise, ImuSample};
 use lienav_base::stamp::Stamp;
+use serde::{Deserialize, Serialize};
 
 /// Integrates samples up to the stamps of frames, which may lie between samples.
 ///
 /// Push a sample; as long as frames are not later than it, [`take`](Self::take) what lies before them.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Integrator {
     samples: Samples,
     current: Preintegration,
@@ -45,6 +46,11 @@ impl Integrator {
             recent: Scatter::default(),
             outages: Vec::with_capacity(MOST_OUTAGES),
         }
+    }
+
+    /// Whether its counts fit its arrays, as they do unless it was read from damaged text.
+    pub fn is_sound(&self) -> bool {
+        self.samples.is_sound() && self.outages.len() <= MOST_OUTAGES
     }
 
     /// Takes in a sample, and integrates up to the one before it.
@@ -168,7 +174,7 @@ const UNKNOWN: (f64, f64) = (0.5, 2.0);
 const MEMORY_S: f64 = 2.0;
 
 /// How much rate and force scatter about their means: variances of all axes together, with older samples counting less.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Scatter {
     mean: Imu,
     rate: f64,
@@ -195,7 +201,7 @@ impl Scatter {
 }
 
 /// A part of an interval without samples.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Outage {
     /// Its length, s.
     seconds: f64,

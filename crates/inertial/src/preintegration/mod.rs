@@ -30,10 +30,11 @@ use galilei::{Element, Increment};
 use lienav_lie::{LieGroup, So3};
 use nalgebra::{SMatrix, SVector, Vector3};
 use noise::{WalkIntegrals, WhiteNoise};
+use serde::{Deserialize, Serialize};
 use step::Step;
 
 /// Increment, bias Jacobian and covariance over an interval that grows sample by sample.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Preintegration {
     biases: Biases,
     noise: ImuNoise,

@@ -5,13 +5,14 @@ use super::step::Step;
 use crate::imu::ImuNoise;
 use lienav_lie::hat;
 use nalgebra::{Matrix3, SMatrix, Vector3};
+use serde::{Deserialize, Serialize};
 
 /// Covariance of ζ by white noise.
 ///
 /// White noise is alike for all axes, so that ΔR n is white noise of the same density, and the covariance is made of
 /// integrals of Δv and Δp alone: with V = Δv^ and W = (T − s)Δv^ + Δp^,
 /// ζ = −∫(I, V, W) n_g ds − ∫(0, I, (T − s)I) n_a ds.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct WhiteNoise {
     /// Cov(ζ_R, ζ_R) is this times I.
     rotation: f64,
@@ -77,7 +78,7 @@ fn set<const N: usize>(p: &mut SMatrix<f64, N, N>, row: usize, column: usize, bl
 
 /// What a bias that changes within the interval does. A change at s moves ζ(T) by −(B(T) − F(T − s) B(s)), with B the
 /// [bias integrals](BiasIntegrals) and F the transition of ζ. The moments of that are these integrals:
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct WalkIntegrals {
     /// ∫F(T − s) B(s) ds, in the blocks of B.
     first: BiasIntegrals,
@@ -96,7 +97,7 @@ pub struct WalkIntegrals {
 const STEPS: u32 = 4;
 
 /// Blocks of a symmetric 9 × 9 matrix.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Second {
     rr: Matrix3<f64>,
     vr: Matrix3<f64>,

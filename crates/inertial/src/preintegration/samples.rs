@@ -3,9 +3,10 @@
 use crate::imu::{Imu, ImuSample};
 use lienav_base::stamp::Stamp;
 use nalgebra::Vector6;
+use serde::{Deserialize, Serialize};
 
 /// How rate and force run between two samples.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Interpolation {
     /// A straight line: second order in the interval of the samples.
     Linear,
@@ -19,7 +20,7 @@ pub enum Interpolation {
 const LARGEST_RATIO: f64 = 2.0;
 
 /// The last samples, the newest last, and the polynomial on the interval before the newest.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Samples {
     interpolation: Interpolation,
     last: [ImuSample; 4],
@@ -37,6 +38,11 @@ impl Samples {
         let none = ImuSample { stamp: Stamp::default(), value: Imu::default() };
         let zero = Vector6::zeros();
         Self { interpolation, last: [none; 4], count: 0, differences: [zero; 4], times_s: [0.0; 4], degree: 0 }
+    }
+
+    /// Whether its counts fit its arrays, as they do unless it was read from damaged text.
+    pub fn is_sound(&self) -> bool {
+        self.count <= self.last.len() && self.degree < self.differences.len()
     }
 
     /// The newest sample.

@@ -2,12 +2,13 @@
 
 use lienav_lie::{LieGroup, Se3, So3};
 use nalgebra::Vector3;
+use serde::{Deserialize, Serialize};
 
 /// Extrinsics and time offset of one sensor, and which of them are estimated.
 ///
 /// The errors are R_s = Exp(ε) R̂_s, t_s = t̂_s + τ, t_d = t̂_d + δt_d: seven numbers, rad, m and s, of which the state
 /// has those that are estimated.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Calibration {
     /// x_body = R_s x_sensor + t_s.
     pub sensor: Se3,

@@ -3,9 +3,10 @@
 use crate::chart::Chart;
 use lienav_lie::So3;
 use nalgebra::Vector3;
+use serde::{Deserialize, Serialize};
 
 /// A landmark of the state, or a part of a pose clone.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Landmark {
     /// Its identity, as measurements name it; of a clone, that of the clone.
     pub id: u64,
@@ -28,7 +29,7 @@ pub struct Landmark {
 }
 
 /// What three rows are.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Kind {
     /// A landmark.
     Point,

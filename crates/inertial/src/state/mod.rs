@@ -16,9 +16,10 @@ use errors::Errors;
 use landmark::Landmark;
 use nalgebra::{Matrix6, Vector3};
 use nav::Nav;
+use serde::{Deserialize, Serialize};
 
 /// The estimate.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct State {
     /// Rotation, velocity, position and biases.
     pub nav: Nav,

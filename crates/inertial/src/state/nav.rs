@@ -4,9 +4,10 @@ use crate::imu::Biases;
 use crate::preintegration::galilei::Increment;
 use lienav_lie::So3;
 use nalgebra::Vector3;
+use serde::{Deserialize, Serialize};
 
 /// The navigation state.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Nav {
     /// R, from the body to the world.
     pub rotation: So3,

@@ -179,6 +179,30 @@ pub const DEFINITIONS: &[Definition] = &[
             bool is_dense\n",
     },
     Definition {
+        name: "sensor_msgs/msg/RegionOfInterest",
+        hash: "RIHS01_ad16bcba5f9131dcdba6fbded19f726f5440e3c513b4fb586dd3027eeed8abb1",
+        text: "uint32 x_offset\n\
+            uint32 y_offset\n\
+            uint32 height\n\
+            uint32 width\n\
+            bool do_rectify\n",
+    },
+    Definition {
+        name: "sensor_msgs/msg/CameraInfo",
+        hash: "RIHS01_b3dfd68ff46c9d56c80fd3bd4ed22c7a4ddce8c8348f2f59c299e73118e7e275",
+        text: "std_msgs/Header header\n\
+            uint32 height\n\
+            uint32 width\n\
+            string distortion_model\n\
+            float64[] d\n\
+            float64[9] k\n\
+            float64[9] r\n\
+            float64[12] p\n\
+            uint32 binning_x\n\
+            uint32 binning_y\n\
+            RegionOfInterest roi\n",
+    },
+    Definition {
         name: "sensor_msgs/msg/Imu",
         hash: "RIHS01_7d9a00ff131080897a5ec7e26e315954b8eae3353c3f995c55faf71574000b5b",
         text: "std_msgs/Header header\n\

@@ -4,6 +4,7 @@ use super::tags::TagRecording;
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se3;
 use nalgebra::{Vector2, Vector3, Vector4};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// A recorded run. All stamps are on the clock of the inertial sensor or of the odometry.
@@ -44,7 +45,8 @@ pub struct SpaceRecording {
 }
 
 /// The layout of a recording's folder.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Layout {
     /// An inertial sensor, and tracks of points in one camera.
     #[default]
@@ -113,7 +115,7 @@ pub enum Image {
 }
 
 /// A pinhole camera, or the left one of a rectified pair: axes x right, y down, z forward.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Camera {
     /// f_x, f_y, px.
     pub focal: Vector2<f64>,
@@ -126,7 +128,7 @@ pub struct Camera {
 }
 
 /// Noise as a recording states it.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct StatedNoise {
     /// Variances of the velocity of one twist by axis, (m/s)².
     pub velocity: Option<Vector3<f64>>,
@@ -140,7 +142,7 @@ pub struct StatedNoise {
 }
 
 /// An estimate of the start with its errors.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GivenStart {
     /// When.
     pub stamp: Stamp,
@@ -153,7 +155,7 @@ pub struct GivenStart {
 }
 
 /// A true pose.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TruePose {
     /// When.
     pub stamp: Stamp,

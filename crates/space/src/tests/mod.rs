@@ -3,6 +3,7 @@
 mod clocks;
 mod maps;
 mod order;
+mod saved;
 mod silence;
 mod simple;
 
