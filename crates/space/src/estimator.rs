@@ -12,6 +12,7 @@ use lienav_inertial::preintegration::Preintegrated;
 use lienav_inertial::state::State;
 use lienav_inertial::state::errors::VELOCITY;
 use lienav_inertial::step::{Corrected, Step};
+use lienav_inertial::window::WindowSettings;
 use lienav_lie::Se3;
 
 /// Sees the state before each change: for tools.
@@ -31,10 +32,15 @@ pub struct Bounds {
     pub most_landmarks: usize,
     /// A landmark that a frame does not see is removed: its track has ended.
     pub tracks_end: bool,
+    /// Most measurements of a frame, up to [`MOST_MEASUREMENTS`]; those of landmarks that the state has come first.
+    pub most_measurements: usize,
 }
 
-/// Most measurements of a frame; those of landmarks that the state has come first.
-pub const MOST_MEASUREMENTS: usize = 80;
+/// No frame has more measurements.
+pub const MOST_MEASUREMENTS: usize = 300;
+/// Most measurements of a frame where all are of landmarks in the state, which cost the square of it. Those of a window
+/// cost next to nothing.
+pub const USUAL_MEASUREMENTS: usize = 80;
 /// By how much a state that is lost is uncertain, by axis: rotation, rad; velocity, m/s; position, m.
 pub const LOST_SIGMA: [f64; 3] = [0.05, 0.5, 0.3];
 
@@ -62,6 +68,7 @@ pub struct Estimator {
 impl Estimator {
     /// A filter that begins with this state.
     pub fn new(state: State, filter: Filter, ranges: RangePrior, bounds: Bounds) -> Self {
+        let bounds = Bounds { most_measurements: bounds.most_measurements.min(MOST_MEASUREMENTS), ..bounds };
         let mut step = Step::new(filter);
         step.prior = ranges;
         Self {
@@ -73,7 +80,7 @@ impl Estimator {
             lost_sigma: LOST_SIGMA,
             known: None,
             recent: (0.0, 0.0),
-            batch: Vec::with_capacity(MOST_MEASUREMENTS + 1),
+            batch: Vec::with_capacity(bounds.most_measurements + 1),
             order: Vec::new(),
         }
     }
@@ -82,6 +89,13 @@ impl Estimator {
     #[must_use]
     pub fn with_lost_sigma(mut self, sigma: [f64; 3]) -> Self {
         self.lost_sigma = sigma;
+        self
+    }
+
+    /// The same with a window of pose clones: landmarks that are seen in directions alone are tracks.
+    #[must_use]
+    pub fn with_window(mut self, settings: WindowSettings) -> Self {
+        self.step = self.step.with_window(settings, MOST_MEASUREMENTS);
         self
     }
 
@@ -140,7 +154,9 @@ impl Estimator {
 
     /// The measurements of a frame: those of landmarks that the state has come first.
     fn gather(&mut self, seen: &[Seen], counts: &mut Counts) {
-        let Self { state, batch, order, known, sensors, .. } = self;
+        let Self { state, step, batch, order, known, sensors, .. } = self;
+        // Tracks of a window have no place in the state.
+        let has_place = |one: &Measured| step.window.is_some() && step.prior.waiting_view(one).is_some();
         batch.clear();
         order.clear();
         for is_in_state in [true, false] {
@@ -148,14 +164,19 @@ impl Estimator {
         }
         let is_full = state.landmarks.len() >= self.bounds.most_landmarks;
         for one in order.iter().map(|k| &seen[*k]) {
-            if batch.len() >= MOST_MEASUREMENTS {
+            if batch.len() >= self.bounds.most_measurements {
                 counts.add(DropReason::TooManyPoints);
             } else if known.as_ref().is_some_and(|known| known.binary_search(&one.id).is_err()) {
                 counts.add(DropReason::UnknownLandmark);
+            } else if let Some(sensor) = sensors.get(one.sensor) {
+                let measured = Measured::of(one, sensor, &self.stated);
+                if is_full && state.find(one.id).is_none() && !has_place(&measured) {
+                    counts.add(DropReason::MapFull);
+                } else {
+                    batch.push(measured);
+                }
             } else if is_full && state.find(one.id).is_none() {
                 counts.add(DropReason::MapFull);
-            } else if let Some(sensor) = sensors.get(one.sensor) {
-                batch.push(Measured::of(one, sensor, &self.stated));
             } else {
                 counts.add(DropReason::UnknownSensor);
             }
