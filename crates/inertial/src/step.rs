@@ -59,6 +59,8 @@ pub struct Corrected {
     pub removed: usize,
     /// How many landmarks were initialized.
     pub initialized: usize,
+    /// Of these, how many are pixels of tracks, used and gated; and how many tracks, used and gated.
+    pub of_tracks: [[usize; 2]; 2],
     /// How many numbers were measured.
     pub numbers: usize,
     /// Normalized innovation squared; in the mean it is `numbers`.
@@ -131,6 +133,7 @@ impl Step {
             let taken = window.take(state, measurements, &filter, &self.prior, &mut self.work);
             corrected.used += taken.used;
             corrected.gated += taken.gated;
+            corrected.of_tracks = [[taken.used, taken.gated], taken.tracks];
             corrected.initialized = taken.initialized;
             corrected.numbers += taken.numbers;
             corrected.nis += taken.nis;

@@ -141,7 +141,10 @@ impl Estimator {
             self.batch.push(Measured::Rest(AT_REST));
         }
         let corrected = self.take_batch(stamp, counts, observer);
-        let is_widened = self.watch(corrected.used as f64, corrected.gated as f64);
+        // A track is used or gated as a whole.
+        let [pixels, tracks] = corrected.of_tracks;
+        let count = |all: usize, k: usize| (all - pixels[k] + tracks[k]) as f64;
+        let is_widened = self.watch(count(corrected.used, 0), count(corrected.gated, 1));
         (corrected, is_widened)
     }
 
@@ -204,8 +207,11 @@ impl Estimator {
     /// covariance is made wide enough to take in the next ones.
     fn watch(&mut self, used: f64, gated: f64) -> bool {
         const KEPT: f64 = 0.8;
+        /// Few tracks of a window end in a frame.
+        const KEPT_IN_WINDOW: f64 = 0.95;
         const LEAST: f64 = 4.0;
-        self.recent = (KEPT * self.recent.0 + used, KEPT * self.recent.1 + gated);
+        let kept = if self.step.window.is_some() { KEPT_IN_WINDOW } else { KEPT };
+        self.recent = (kept * self.recent.0 + used, kept * self.recent.1 + gated);
         if self.recent.1 < LEAST || self.recent.1 <= self.recent.0 {
             return false;
         }

@@ -1,7 +1,7 @@
 //! Tests, by subject.
 
 mod clones;
-mod common;
+pub mod common;
 mod hostile;
 mod laws;
 mod measurements;

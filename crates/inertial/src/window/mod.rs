@@ -13,6 +13,8 @@
 
 pub mod information;
 pub mod project;
+#[cfg(test)]
+mod tests;
 pub mod track;
 pub mod triangulate;
 
@@ -63,6 +65,8 @@ pub struct Taken {
     pub gated: usize,
     /// Pixels of tracks whose range is undetermined.
     pub refused: usize,
+    /// Tracks that were used, and that failed the gate.
+    pub tracks: [usize; 2],
     /// Tracks that became landmarks.
     pub initialized: usize,
     /// Rows of the update.
@@ -243,6 +247,7 @@ impl Window {
                 self.projection.add_to(&mut self.information);
                 taken.used += count;
                 taken.gated += all - count;
+                taken.tracks[0] += 1;
                 return;
             }
             if attempt == 0 {
@@ -251,6 +256,7 @@ impl Window {
         }
         if all >= LEAST {
             taken.gated += all;
+            taken.tracks[1] += 1;
         }
     }
 

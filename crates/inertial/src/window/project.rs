@@ -26,10 +26,10 @@ pub struct Projection {
     count: usize,
     /// Of each view: the clone by its place in the window, H by its six errors, and the residual.
     slots: [usize; MOST_VIEWS],
-    h: [Matrix2x6<f64>; MOST_VIEWS],
-    residual: [Vector2<f64>; MOST_VIEWS],
+    pub(super) h: [Matrix2x6<f64>; MOST_VIEWS],
+    pub(super) residual: [Vector2<f64>; MOST_VIEWS],
     /// F, then Q.
-    q: [Matrix2x3<f64>; MOST_VIEWS],
+    pub(super) q: [Matrix2x3<f64>; MOST_VIEWS],
     upper: Matrix3<f64>,
     /// F and the residual, whitened by the covariance of all rows.
     white: [[f64; 4]; ROWS],
