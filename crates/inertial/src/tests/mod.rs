@@ -14,3 +14,4 @@ mod simulator;
 mod sparse_tags;
 mod start;
 mod tags;
+mod window;
