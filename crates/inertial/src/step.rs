@@ -103,7 +103,7 @@ impl Step {
     pub fn with_window(mut self, settings: WindowSettings, tracks: usize) -> Self {
         let mut window = Window::new(settings);
         window.reserve(tracks);
-        let clones = window.settings().frames + 1;
+        let clones = window.settings().clones();
         self.work.reserve_rows(NAV + 7 + 3 * (settings.landmarks + 2 * clones), 6 * clones);
         self.window = Some(window);
         self

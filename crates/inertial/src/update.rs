@@ -1,5 +1,7 @@
 //! The update: all measurements of an instant at once, by the Kalman gain.
 
+pub mod dense;
+
 use crate::chi_square::survival;
 use crate::covariance::NAV;
 use crate::filter::Filter;
@@ -43,6 +45,8 @@ pub struct Workspace {
     rows: Vec<usize>,
     /// Columns of P.
     panel: Vec<f64>,
+    /// Rows of W, of updates by dense rows.
+    met: Vec<f64>,
     /// W y.
     delta: Vec<f64>,
     /// How the correction transforms the error of each landmark.
@@ -98,7 +102,7 @@ impl Workspace {
     /// Room for states of so many rows and updates by so many rows that have as many columns.
     pub fn reserve_rows(&mut self, rows: usize, numbers: usize) {
         self.reserve(rows, numbers);
-        self.h.reserve(numbers * numbers);
+        self.met.reserve(numbers * numbers);
         self.panel.reserve(rows * numbers);
     }
 

@@ -124,10 +124,11 @@ fn four_directions_are_not_seen_along_a_run() {
                     with_new.rows_mut(n, 3).copy_from(&by_start.rows(6, 3));
                     with_new.rows_mut(n + 3, 3).copy_from(&by_start.rows(0, 3));
                 }
-                let (sparse, ends, _) = step.window.as_ref().unwrap().rows();
-                for ends in ends.windows(2) {
+                let rows_of = step.window.as_ref().unwrap().rows();
+                for factors in rows_of.rows.chunks_exact(rows_of.columns.len().max(1)) {
                     let mut row = DMatrix::<f64>::zeros(1, NAV);
-                    sparse[ends[0]..ends[1]].iter().for_each(|(c, factor)| row += with_new.row(*c) * *factor);
+                    let factors = rows_of.columns.iter().zip(factors);
+                    factors.for_each(|((c, _), factor)| row += with_new.row(*c) * *factor);
                     seen = seen.max((&row * &four).amax() / row.amax().max(1.0));
                     information += row.transpose() * &row;
                     rows += 1;

@@ -5,6 +5,7 @@
 //! directions that it does not have are left out.
 
 use crate::clone::PoseClone;
+use crate::update::dense::DenseRows;
 use nalgebra::{Matrix3x6, Matrix6, Vector3, Vector6};
 
 /// What is left of a pivot that is less than this part of what it was is rounding: pivots of information in m⁻² are some
@@ -22,8 +23,9 @@ pub struct Information {
     whole: Vec<f64>,
     /// QᵀH of one track, three rows of n.
     along: Vec<f64>,
-    sparse: Vec<(usize, f64)>,
-    ends: Vec<usize>,
+    /// Columns of the state, one for each of A.
+    columns: Vec<(usize, f64)>,
+    rows: Vec<f64>,
     residual: Vec<f64>,
 }
 
@@ -37,8 +39,8 @@ impl Information {
             b: Vec::with_capacity(n),
             whole: Vec::with_capacity(n),
             along: Vec::with_capacity(3 * n),
-            sparse: Vec::with_capacity(n * n),
-            ends: Vec::with_capacity(n + 1),
+            columns: Vec::with_capacity(n),
+            rows: Vec::with_capacity(n * n),
             residual: Vec::with_capacity(n),
         }
     }
@@ -52,8 +54,8 @@ impl Information {
         self.b.resize(self.n, 0.0);
         self.along.clear();
         self.along.resize(3 * self.n, 0.0);
-        self.sparse.clear();
-        self.ends.clear();
+        self.columns.clear();
+        self.rows.clear();
         self.residual.clear();
     }
 
@@ -94,12 +96,14 @@ impl Information {
         }
     }
 
-    /// Makes rows of the sums, in the columns of the state; says how many.
+    /// Makes rows of the sums, in the columns of the state; says how many. Row k has nothing before column k, since each
+    /// pivot that is left out brings the rows behind it nearer to the first.
     pub fn solve(&mut self, clones: &[PoseClone]) -> usize {
         let n = self.n;
         self.whole.clear();
         self.whole.extend((0..n).map(|i| self.a[i * n + i]));
-        self.ends.push(0);
+        let column = |clone: &PoseClone, c: usize| (clone.rows[c / 3] + c % 3, 1.0);
+        self.columns.extend(clones.iter().flat_map(|clone| (0..6).map(move |c| column(clone, c))));
         for k in 0..n {
             let pivot = self.a[k * n + k];
             if pivot.is_nan() || pivot <= LEAST * self.whole[k] || pivot <= f64::MIN_POSITIVE {
@@ -120,22 +124,16 @@ impl Information {
                 let own = &mut below[(i - k - 1) * n + i..(i - k - 1) * n + n];
                 own.iter_mut().zip(&row[i..]).for_each(|(a, x)| *a -= factor * x);
             }
-            // All rows have the same columns, which the update copies once.
-            for (slot, clone) in clones.iter().enumerate() {
-                for c in 0..6 {
-                    let column = 6 * slot + c;
-                    let value = if column < k { 0.0 } else { row[column] };
-                    self.sparse.push((clone.rows[c / 3] + c % 3, value));
-                }
-            }
-            self.ends.push(self.sparse.len());
+            let first = self.rows.len();
+            self.rows.resize(first + k, 0.0);
+            self.rows.extend_from_slice(&row[k..]);
             self.residual.push(y);
         }
         self.residual.len()
     }
 
-    /// The rows, sparse: row k is `sparse[ends[k]..ends[k + 1]]`; and their residuals.
-    pub fn rows(&self) -> (&[(usize, f64)], &[usize], &[f64]) {
-        (&self.sparse, &self.ends, &self.residual)
+    /// The rows.
+    pub fn rows(&self) -> DenseRows<'_> {
+        DenseRows { columns: &self.columns, rows: &self.rows, residual: &self.residual }
     }
 }

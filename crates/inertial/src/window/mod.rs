@@ -25,7 +25,8 @@ use crate::measurement::{Measurement, RangePrior};
 use crate::sight::{Sight, axes, is_valid};
 use crate::state::State;
 use crate::state::landmark::{Kind, Landmark};
-use crate::update::{Workspace, update_rows};
+use crate::update::Workspace;
+use crate::update::dense::{DenseRows, update_dense};
 use information::Information;
 use nalgebra::Vector3;
 use project::Projection;
@@ -34,12 +35,17 @@ use triangulate::{Triangulated, triangulate};
 
 /// Most frames of a window.
 pub const MOST_FRAMES: usize = 20;
+/// Most frames between updates.
+pub const MOST_EVERY: usize = 4;
 
 /// How a window is used.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WindowSettings {
-    /// Length: so many frames are kept as pose clones besides that of now; at most [`MOST_FRAMES`].
+    /// Length: so many frames are kept as pose clones after an update; at most [`MOST_FRAMES`].
     pub frames: usize,
+    /// Tracks are used every so many frames, those that have ended since then all at once: an update by a few tracks
+    /// costs the same as one by many.
+    pub every: usize,
     /// So many tracks that are as old as the window become landmarks of the state at most.
     pub landmarks: usize,
     /// Probability of the χ² gate that a track must pass.
@@ -52,7 +58,14 @@ pub struct WindowSettings {
 
 impl Default for WindowSettings {
     fn default() -> Self {
-        Self { frames: 12, landmarks: 10, gate: 0.99, range_sigma: 0.5, landmark_sigma: 0.1 }
+        Self { frames: 12, every: 2, landmarks: 10, gate: 0.99, range_sigma: 0.5, landmark_sigma: 0.1 }
+    }
+}
+
+impl WindowSettings {
+    /// Most clones at a time.
+    pub fn clones(&self) -> usize {
+        self.frames + self.every
     }
 }
 
@@ -65,7 +78,7 @@ pub struct Taken {
     pub gated: usize,
     /// Pixels of tracks whose range is undetermined.
     pub refused: usize,
-    /// Tracks that were used, and that failed the gate.
+    /// Tracks that were used or refused, and that failed the gate.
     pub tracks: [usize; 2],
     /// Tracks that became landmarks.
     pub initialized: usize,
@@ -97,12 +110,13 @@ pub struct Window {
 impl Window {
     /// An empty one.
     pub fn new(settings: WindowSettings) -> Self {
-        let frames = settings.frames.clamp(2, MOST_FRAMES);
-        let clones = frames + 1;
+        let (frames, every) = (settings.frames.clamp(2, MOST_FRAMES), settings.every.clamp(1, MOST_EVERY));
+        let settings = WindowSettings { frames, every, ..settings };
+        let clones = settings.clones();
         Self {
-            settings: WindowSettings { frames, ..settings },
+            settings,
             tracks: Tracks::default(),
-            clones: Vec::with_capacity(clones + 1),
+            clones: Vec::with_capacity(clones),
             frame: 0,
             slots: Vec::with_capacity(clones),
             prior: Vec::with_capacity(36 * clones * clones),
@@ -129,7 +143,7 @@ impl Window {
     }
 
     /// The rows of the last update, for tests and tools.
-    pub fn rows(&self) -> (&[(usize, f64)], &[usize], &[f64]) {
+    pub fn rows(&self) -> DenseRows<'_> {
         self.information.rows()
     }
 
@@ -149,15 +163,20 @@ impl Window {
             clone_pose(state, self.frame, filter);
             self.clones.push(self.frame);
         }
+        self.information.begin(0);
+        if !self.frame.is_multiple_of(self.settings.every as u64) {
+            return taken;
+        }
         self.gather(state);
         self.information.begin(self.slots.len());
-        let is_full = self.clones.len() > self.settings.frames;
-        let oldest = self.clones.first().copied();
+        let leave = self.clones.len().saturating_sub(self.settings.frames);
+        // Identities of clones increase.
+        let newest_to_leave = leave.checked_sub(1).map(|k| self.clones[k]);
         for k in 0..self.tracks.all.len() {
             let track = &self.tracks.all[k];
             let has_ended = track.last != self.frame;
-            let is_old = (is_full && track.first() == oldest) || track.is_full();
-            if has_ended || is_old {
+            let is_old = track.first().is_some_and(|first| newest_to_leave.is_some_and(|newest| first <= newest));
+            if has_ended || is_old || track.is_full() {
                 self.spend(state, k, !has_ended, filter, work, &mut taken);
                 self.tracks.all[k].clear();
             }
@@ -167,9 +186,9 @@ impl Window {
         taken.numbers = self.information.solve(&self.slots);
         if taken.numbers > 0 {
             // Each track has passed its own gate.
-            taken.nis = update_rows(state, self.information.rows(), f64::INFINITY, filter, work).unwrap_or(0.0);
+            taken.nis = update_dense(state, &self.information.rows(), filter, work).unwrap_or(0.0);
         }
-        self.forget(state, is_full);
+        self.forget(state, newest_to_leave);
         taken
     }
 
@@ -231,15 +250,17 @@ impl Window {
             if count < LEAST {
                 break;
             }
-            let Some(found) = triangulate(&sights[..count]) else { break };
-            if found.sigma > self.settings.range_sigma {
+            let found = triangulate(&sights[..count]).filter(|found| found.sigma <= self.settings.range_sigma);
+            let Some(found) = found else {
                 taken.refused += all;
+                taken.tracks[0] += 1;
                 return;
-            }
+            };
             let is_whole = self.projection.fill(&sights[..count], &slots[..count], &found.place, &axes);
-            let distance = self.projection.distance(&self.prior, self.slots.len());
-            let bound = self.bounds[2 * count - 3];
-            if is_whole && distance.is_some_and(|distance| distance <= bound) {
+            let (bound, clones) = (self.bounds[2 * count - 3], self.slots.len());
+            let passes = self.projection.square() <= bound
+                || self.projection.distance(&self.prior, clones).is_some_and(|distance| distance <= bound);
+            if is_whole && passes {
                 if stays && found.sigma < self.settings.landmark_sigma && self.has_room(state) {
                     self.promote(state, id, &found, filter, work);
                     taken.initialized += 1;
@@ -309,12 +330,11 @@ impl Window {
         self.landmarks.push((id, self.frame));
     }
 
-    /// Removes the oldest clone of a full window, and clones from which nothing waiting was seen.
-    fn forget(&mut self, state: &mut State, is_full: bool) {
-        let (tracks, oldest) = (&self.tracks, self.clones.first().copied());
+    /// Removes clones up to the last that leaves the window, and those from which nothing waiting was seen.
+    fn forget(&mut self, state: &mut State, newest_to_leave: Option<u64>) {
+        let tracks = &self.tracks;
         self.clones.retain(|id| {
-            let is_too_old = is_full && Some(*id) == oldest;
-            let is_kept = !is_too_old && tracks.see(*id);
+            let is_kept = newest_to_leave.is_none_or(|newest| *id > newest) && tracks.see(*id);
             if !is_kept {
                 remove_clone(state, *id);
             }

@@ -108,6 +108,17 @@ impl Projection {
         true
     }
 
+    /// |Nᵀr|², which is no less than the Mahalanobis distance.
+    pub fn square(&self) -> f64 {
+        let along = self.along_residual();
+        self.residual[..self.count].iter().map(|r| r.norm_squared()).sum::<f64>() - along.norm_squared()
+    }
+
+    /// Qᵀr.
+    fn along_residual(&self) -> Vector3<f64> {
+        (0..self.count).map(|k| self.q[k].transpose() * self.residual[k]).sum()
+    }
+
     /// Squared Mahalanobis distance of Nᵀr, with the clones' joint covariance row by row; `None` where that is invalid.
     /// With V = H P Hᵀ + I it is rᵀ V⁻¹ r less what the landmark explains of it.
     pub fn distance(&mut self, prior: &[f64], clones: usize) -> Option<f64> {
@@ -156,12 +167,10 @@ impl Projection {
 
     /// Adds (NᵀH)ᵀNᵀH and (NᵀH)ᵀNᵀr.
     pub fn add_to(&self, sum: &mut Information) {
-        let mut along = Vector3::zeros();
         for k in 0..self.count {
-            along += self.q[k].transpose() * self.residual[k];
             sum.add(self.slots[k], &(self.h[k].transpose() * self.h[k]), &(self.h[k].transpose() * self.residual[k]));
         }
-        sum.subtract(self.slots[..self.count].iter().zip((0..self.count).map(|k| self.along(k))), &along);
+        sum.subtract(self.slots[..self.count].iter().zip((0..self.count).map(|k| self.along(k))), &self.along_residual());
     }
 
     /// What the rows of view k add to QᵀH in the columns of its clone.

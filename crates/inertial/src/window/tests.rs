@@ -11,7 +11,8 @@ use crate::propagate::propagate;
 use crate::sight::{Sight, axes};
 use crate::state::State;
 use crate::tests::common::{Normal, looks_along_x};
-use crate::update::{Workspace, update_rows};
+use crate::update::Workspace;
+use crate::update::dense::update_dense;
 use lienav_lie::{LieGroup, Se3, So3};
 use nalgebra::{DMatrix, DVector, Vector2, Vector3};
 
@@ -155,7 +156,7 @@ fn a_track_is_an_update_with_a_landmark_of_unknown_place() {
         assert_eq!(information.solve(&scene.clones), rows - 3, "{name}");
         let mut moved = scene.state.clone();
         let mut work = Workspace::default();
-        let nis = update_rows(&mut moved, information.rows(), f64::INFINITY, &filter, &mut work).unwrap();
+        let nis = update_dense(&mut moved, &information.rows(), &filter, &mut work).unwrap();
         assert!((nis - distance).abs() < 1e-7 * distance, "{name} {nis} {distance}");
         let error = (moved.covariance.to_matrix() - &expected).amax();
         assert!(error < 1e-10 * expected.amax(), "{name} {error:e}");
@@ -164,7 +165,7 @@ fn a_track_is_an_update_with_a_landmark_of_unknown_place() {
         assert!((scene.state.nav.velocity - moved.nav.velocity).norm() < 1e-9, "{name}");
         // In relative errors, what does not move with the clones has no column at all.
         let is_relative = name != "ekf";
-        assert!(!is_relative || information.rows().0.iter().all(|(column, _)| *column >= NAV), "{name}");
+        assert!(!is_relative || information.rows().columns.iter().all(|(column, _)| *column >= NAV), "{name}");
     }
 }
 

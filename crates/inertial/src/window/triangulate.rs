@@ -51,8 +51,8 @@ impl Relative {
 /// Where the views of a point meet; `None` where they do not, or the point is at no finite range.
 pub fn triangulate(sights: &[Sight]) -> Option<Triangulated> {
     const ITERATIONS: usize = 8;
-    /// Steps below this are rounding, in units of the coordinates.
-    const CONVERGED: f64 = 1e-7;
+    /// A step of less than this in normalized coordinates is no part of a pixel.
+    const CONVERGED: f64 = 1e-6;
     let newest = sights.last()?;
     let camera = |sight: &Sight| {
         let rotation = sight.rotation * sight.view.camera.rotation.matrix();
