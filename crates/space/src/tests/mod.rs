@@ -5,6 +5,7 @@ mod maps;
 mod order;
 mod silence;
 mod simple;
+mod window;
 
 use crate::{Config, Frame, Imu, ImuSample, Seen, Sensor, Slam3d, Step, Value};
 use lienav_base::stamp::Stamp;
