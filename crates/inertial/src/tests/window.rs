@@ -300,7 +300,7 @@ fn absurd_frames_leave_a_state_that_is_one() {
         if number % 7 == 3 { Vec::new() } else { all }
     };
     let settings = WindowSettings { frames: 5, ..WindowSettings::default() };
-    let most = 2 * 6 + settings.landmarks;
+    let most = 2 * settings.clones() + settings.landmarks;
     let (step, _) = filter_run((&scenario, &run), (Filter::DEFAULT, settings), run.start, see, |_, state, _| {
         assert!(state.nav.position.norm() < 10.0 && state.landmarks.len() <= most, "{}", state.landmarks.len());
         assert!(state.pose_covariance(&Filter::DEFAULT).cholesky().is_some());
