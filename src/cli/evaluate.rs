@@ -38,7 +38,7 @@ pub(super) struct Args {
     /// Which filter, or the batch estimate; may be given several times
     #[arg(long = "filter", value_name = "NAME", value_parser = PossibleValuesParser::new(Method::names()))]
     filters: Vec<String>,
-    /// Several filters at once; in space default, reduced, ekf, fe-ekf, oc-ekf and group
+    /// Several filters at once; in space default, reduced, ekf, fe-ekf, oc-ekf, group and window
     #[arg(long = "filters", value_name = "NAME,…", value_delimiter = ',', conflicts_with_all = ["filters", "live"])]
     several: Vec<String>,
     /// Of starry:FOLDER, which steps, counted from 1 [default: 1215..1715, the published ones]

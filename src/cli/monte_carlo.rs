@@ -26,9 +26,9 @@ pub(super) struct Args {
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Filters, separated by commas; the others are compared with the first. In space default, reduced, ekf, fe-ekf,
-    /// oc-ekf and group
+    /// oc-ekf, group and window
     #[arg(long, value_name = "A,B,…", value_delimiter = ',', default_value = "default",
-          value_parser = PossibleValuesParser::new(Method::names().chain(["group"])), hide_possible_values = true)]
+          value_parser = PossibleValuesParser::new(Method::names().chain(["group", "window"])), hide_possible_values = true)]
     filters: Vec<String>,
     /// One setting of the scenario
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = assignment)]

@@ -14,6 +14,63 @@ pub fn solve_lower(w: &mut [f64], n: usize, l: &[f64]) {
     Arch::new().dispatch(SolveLower { w, n, l });
 }
 
+/// W = P Uᵀ for P column by column, `n` rows each, and U row by row with as many columns as P has. U has nothing before
+/// its diagonal if `is_upper`.
+pub fn combine(w: &mut [f64], n: usize, p: &[f64], u: &[f64], is_upper: bool) {
+    Arch::new().dispatch(Combine { w, n, p, u, is_upper });
+}
+
+struct Combine<'a> {
+    w: &'a mut [f64],
+    n: usize,
+    p: &'a [f64],
+    u: &'a [f64],
+    is_upper: bool,
+}
+
+impl NullaryFnOnce for Combine<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let Self { w, n, p, u, is_upper } = self;
+        let columns = p.len() / n;
+        // Two columns of W at once.
+        for (k, pair) in w.chunks_mut(2 * n).enumerate() {
+            let first = if is_upper { 2 * k } else { 0 };
+            let (x, y) = pair.split_at_mut(n);
+            x.fill(0.0);
+            y.fill(0.0);
+            let row = |k: usize| &u[(k * columns).min(u.len())..((k + 1) * columns).min(u.len())];
+            let (f, g) = (row(2 * k), row(2 * k + 1));
+            let f = &f[first..];
+            // Without a second column, its factors are never read.
+            let g = if y.is_empty() { f } else { &g[first..] };
+            let p = &p[first * n..];
+            let mut fours = p.chunks_exact(4 * n);
+            for ((four, f), g) in (&mut fours).zip(f.chunks_exact(4)).zip(g.chunks_exact(4)) {
+                let [a, b, c, d] = [0, 1, 2, 3].map(|k| &four[k * n..(k + 1) * n]);
+                let rows = a.iter().zip(b).zip(c).zip(d);
+                if y.is_empty() {
+                    for (x, (((a, b), c), d)) in x.iter_mut().zip(rows) {
+                        *x += (a * f[0] + b * f[1]) + (c * f[2] + d * f[3]);
+                    }
+                    continue;
+                }
+                for ((x, y), (((a, b), c), d)) in x.iter_mut().zip(y.iter_mut()).zip(rows) {
+                    *x += (a * f[0] + b * f[1]) + (c * f[2] + d * f[3]);
+                    *y += (a * g[0] + b * g[1]) + (c * g[2] + d * g[3]);
+                }
+            }
+            let (f, g) = (f.chunks_exact(4).remainder(), g.chunks_exact(4).remainder());
+            for ((single, f), g) in fours.remainder().chunks_exact(n).zip(f).zip(g) {
+                x.iter_mut().zip(single).for_each(|(x, p)| *x += p * f);
+                y.iter_mut().zip(single).for_each(|(y, p)| *y += p * g);
+            }
+        }
+    }
+}
+
 struct SubtractOuter<'a> {
     a: &'a mut [f64],
     stride: usize,
@@ -95,7 +152,7 @@ impl NullaryFnOnce for SolveLower<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{solve_lower, subtract_outer};
+    use super::{combine, solve_lower, subtract_outer};
     use nalgebra::DMatrix;
 
     #[test]
@@ -115,6 +172,16 @@ mod tests {
             let mut solved = w.clone();
             solve_lower(solved.as_mut_slice(), n, l.transpose().as_slice());
             assert!((solved * l.transpose() - w).amax() < 1e-12);
+
+            let columns = m + 3;
+            let p = DMatrix::from_fn(n, columns, |i, j| element(2 * i, j));
+            for is_upper in [false, true] {
+                let u = DMatrix::from_fn(m, columns, |i, j| if is_upper && j < i { 0.0 } else { element(i, j + 1) });
+                let mut product = vec![1.0; n * m];
+                combine(&mut product, n, p.as_slice(), u.transpose().as_slice(), is_upper);
+                let product = DMatrix::from_column_slice(n, m, &product);
+                assert!((product - &p * u.transpose()).amax() < 1e-12);
+            }
         }
     }
 }

@@ -87,11 +87,13 @@ pub mod observability;
 pub mod preintegration;
 pub mod propagate;
 pub mod rest;
+mod sight;
 pub mod start;
 pub mod state;
 pub mod step;
 pub mod tag;
 pub mod update;
+pub mod window;
 // The simulator of the examples names this crate.
 #[cfg(test)]
 extern crate self as lienav_inertial;

@@ -15,6 +15,7 @@ use crate::state::State;
 use crate::state::errors::{Errors, POSITION, ROTATION};
 use crate::state::landmark::{Kind, Landmark};
 use crate::update::{Contradicted, Singular, Updated, Workspace, update};
+use crate::window::{Window, WindowSettings};
 use lienav_lie::hat;
 use nalgebra::{Matrix3, SMatrix, Vector3};
 
@@ -32,6 +33,8 @@ pub struct Step {
     work: Workspace,
     /// Landmarks that are seen in directions alone, and wait for others.
     pub delayed: Delayed,
+    /// A window of pose clones, where landmarks that are seen in directions alone are tracks.
+    pub window: Option<Window>,
     linearized: Vec<Linearized>,
     /// As they were before the update.
     kept: Vec<Linearized>,
@@ -98,6 +101,8 @@ pub struct Corrected {
     pub removed: usize,
     /// How many landmarks were initialized.
     pub initialized: usize,
+    /// Of these, how many are pixels of tracks, used and gated; and how many tracks, used and gated.
+    pub of_tracks: [[usize; 2]; 2],
     /// How many numbers were measured.
     pub numbers: usize,
     /// Normalized innovation squared; in the mean it is `numbers`.
@@ -114,6 +119,7 @@ impl Step {
             bounds: Bounds::new(filter.gate),
             work: Workspace::default(),
             delayed: Delayed::new(Delay::default()),
+            window: None,
             linearized: Vec::new(),
             kept: Vec::new(),
             accepted: Vec::new(),
@@ -134,6 +140,17 @@ impl Step {
         step.outcomes.reserve(numbers);
         step.delayed.reserve(landmarks);
         step
+    }
+
+    /// The same with a [window](crate::window) of pose clones, and room for so many tracks at a time.
+    #[must_use]
+    pub fn with_window(mut self, settings: WindowSettings, tracks: usize) -> Self {
+        let mut window = Window::new(settings);
+        window.reserve(tracks);
+        let clones = window.settings().clones();
+        self.work.reserve_rows(NAV + 7 + 3 * (settings.landmarks + 2 * clones), 6 * clones);
+        self.window = Some(window);
+        self
     }
 
     /// The state moves to the next frame by what the inertial sensor says of the interval, preintegrated at the biases
@@ -158,7 +175,15 @@ impl Step {
         self.gate(state, measurements, &filter, &mut corrected);
         self.update(state, measurements, &filter, &mut corrected)?;
         corrected.removed = remove_rejected(state);
-        if self.filter.is_delayed {
+        if let Some(window) = &mut self.window {
+            let taken = window.take(state, measurements, &filter, &self.prior, &mut self.work);
+            corrected.used += taken.used;
+            corrected.gated += taken.gated;
+            corrected.of_tracks = [[taken.used, taken.gated], taken.tracks];
+            corrected.initialized = taken.initialized;
+            corrected.numbers += taken.numbers;
+            corrected.nis += taken.nis;
+        } else if self.filter.is_delayed {
             corrected.initialized = self.delayed.take(state, measurements, &filter, &self.prior, &mut self.work);
         }
         self.initialize(state, measurements, &mut corrected);
@@ -279,7 +304,7 @@ impl Step {
         let here = at(state, &state.nav, false);
         let prior = &self.prior;
         self.initial.clear();
-        let waits = self.filter.is_delayed;
+        let waits = self.filter.is_delayed || self.window.is_some();
         let new = measurements.iter().filter(|one| one.landmark().is_some_and(|id| here.find(id).is_none()));
         let new = new.filter(|one| !waits || prior.waiting_view(**one).is_none());
         let chart = self.filter.chart;

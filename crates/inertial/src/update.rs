@@ -1,5 +1,7 @@
 //! The update: all measurements of an instant at once, by the Kalman gain.
 
+pub mod dense;
+
 use crate::chi_square::survival;
 use crate::covariance::NAV;
 use crate::filter::Filter;
@@ -43,6 +45,8 @@ pub struct Workspace {
     rows: Vec<usize>,
     /// Columns of P.
     panel: Vec<f64>,
+    /// Rows of W, of updates by dense rows.
+    met: Vec<f64>,
     /// W y.
     delta: Vec<f64>,
     /// How the correction transforms the error of each landmark.
@@ -93,6 +97,13 @@ impl Workspace {
         self.mean.landmarks.reserve(rows / 3);
         self.again.reserve(numbers);
         self.single.reserve(1);
+    }
+
+    /// Room for states of so many rows and updates by so many rows that have as many columns.
+    pub fn reserve_rows(&mut self, rows: usize, numbers: usize) {
+        self.reserve(rows, numbers);
+        self.met.reserve(numbers * numbers);
+        self.panel.reserve(rows * numbers);
     }
 
     /// Squared Mahalanobis distance of the residual of one measurement; `None` where S is not positive definite.
@@ -474,14 +485,14 @@ pub fn update(
 }
 
 /// Updates the state by whitened rows of H with their residuals, given sparse: row k is `sparse[ends[k]..ends[k + 1]]`.
-/// Returns false, and changes nothing, where they fail the gate.
+/// Gives the normalized innovation squared; `None`, with nothing changed, where they fail the gate.
 pub fn update_rows(
     state: &mut State,
     (sparse, ends, residual): (&[(usize, f64)], &[usize], &[f64]),
     gate: f64,
     filter: &Filter,
     work: &mut Workspace,
-) -> bool {
+) -> Option<f64> {
     let n = state.covariance.dim();
     work.h.clear();
     work.h.extend_from_slice(sparse);
@@ -494,13 +505,13 @@ pub fn update_rows(
     work.y.clear();
     work.y.extend_from_slice(residual);
     if work.factor().is_err() {
-        return false;
+        return None;
     }
     work.whiten();
     let distance = work.y.iter().map(|y| y * y).sum::<f64>();
     if distance.is_nan() || distance > gate {
-        return false;
+        return None;
     }
     work.finish(state, filter);
-    true
+    Some(distance)
 }

@@ -6,6 +6,7 @@ use lienav_inertial::filter::Filter;
 use lienav_inertial::imu::ImuNoise;
 use lienav_inertial::measurement::RangePrior;
 use lienav_inertial::preintegration::samples::Interpolation;
+use lienav_inertial::window::WindowSettings;
 use std::f64::consts::TAU;
 use std::ops::RangeInclusive;
 
@@ -17,8 +18,11 @@ const SENSOR_STD: RangeInclusive<f64> = 1e-6..=100.0;
 const STD: RangeInclusive<f64> = 0.0..=100.0;
 const PLACE: RangeInclusive<f64> = -1e6..=1e6;
 
-/// The filters that `filter` can name.
-const FILTERS: &[&str] = &["default", "group", "reduced", "ekf", "fe-ekf", "oc-ekf"];
+/// The filters that `filter` can name: those of [`Filter::ALL`], and the default one with a window of pose clones.
+const FILTERS: &[&str] = &["default", "group", "reduced", "ekf", "fe-ekf", "oc-ekf", WINDOW];
+
+/// The name of the filter with a window.
+pub const WINDOW: &str = "window";
 
 settings! {
     /// Everything that can be set about the filter in space. Serialised, its dotted names are those of [`SPECS`] and of
@@ -152,6 +156,11 @@ impl Config {
         Ok(named.map_or(Filter::DEFAULT, |(_, filter)| *filter))
     }
 
+    /// The window of the filter that is named, if it has one.
+    pub fn window(&self) -> Option<WindowSettings> {
+        (self.filter == WINDOW).then(WindowSettings::default)
+    }
+
     /// The noise of the inertial sensor.
     pub fn noise(&self) -> ImuNoise {
         let ImuConfig { gyro_noise, accelerometer_noise, gyro_walk, accelerometer_walk, .. } = self.imu;
@@ -182,7 +191,7 @@ mod tests {
     fn the_defaults_are_valid_and_the_table_is_short() {
         assert_eq!(Config::default().validate(), Ok(Filter::DEFAULT));
         assert_eq!(SPECS.len(), 25);
-        assert!(Filter::ALL.iter().map(|(name, _)| *name).eq(FILTERS.iter().copied()));
+        assert!(Filter::ALL.iter().map(|(name, _)| *name).chain([WINDOW]).eq(FILTERS.iter().copied()));
     }
 
     #[test]

@@ -14,6 +14,7 @@ use lienav_inertial::preintegration::Preintegrated;
 use lienav_inertial::state::State;
 use lienav_inertial::state::errors::VELOCITY;
 use lienav_inertial::step::{Corrected, Outcome, Step};
+use lienav_inertial::window::WindowSettings;
 use lienav_lie::Se3;
 
 /// Sees the state before each change: for tools.
@@ -33,10 +34,15 @@ pub struct Bounds {
     pub most_landmarks: usize,
     /// A landmark that a frame does not see is removed: its track has ended.
     pub tracks_end: bool,
+    /// Most measurements of a frame, up to [`MOST_MEASUREMENTS`]; those of landmarks that the state has come first.
+    pub most_measurements: usize,
 }
 
-/// Most measurements of a frame; those of landmarks that the state has come first.
-pub const MOST_MEASUREMENTS: usize = 80;
+/// No frame has more measurements.
+pub const MOST_MEASUREMENTS: usize = 300;
+/// Most measurements of a frame where all are of landmarks in the state, which cost the square of it. Those of a window
+/// cost next to nothing.
+pub const USUAL_MEASUREMENTS: usize = 80;
 /// By how much a state that is lost is uncertain, by axis: rotation, rad; velocity, m/s; position, m.
 pub const LOST_SIGMA: [f64; 3] = [0.05, 0.5, 0.3];
 
@@ -89,6 +95,7 @@ impl Decision {
 impl Estimator {
     /// A filter that begins with this state.
     pub fn new(state: State, filter: Filter, ranges: RangePrior, bounds: Bounds) -> Self {
+        let bounds = Bounds { most_measurements: bounds.most_measurements.min(MOST_MEASUREMENTS), ..bounds };
         let mut step = Step::new(filter);
         step.prior = ranges;
         Self {
@@ -100,7 +107,7 @@ impl Estimator {
             lost_sigma: LOST_SIGMA,
             known: None,
             recent: (0.0, 0.0),
-            batch: Vec::with_capacity(MOST_MEASUREMENTS + 1),
+            batch: Vec::with_capacity(bounds.most_measurements + 1),
             order: Vec::new(),
             decisions: Vec::new(),
             places: Vec::with_capacity(MOST_MEASUREMENTS),
@@ -110,7 +117,13 @@ impl Estimator {
     /// What the next frames depend on, as plain data.
     pub fn save(&self) -> SavedFilter {
         let Self { state, step, known, recent, .. } = self;
-        SavedFilter { state: state.clone(), waiting: step.delayed.memory(), known: known.clone(), recent: *recent }
+        SavedFilter {
+            state: state.clone(),
+            waiting: step.delayed.memory(),
+            window: step.window.as_ref().map(|window| window.memory()),
+            known: known.clone(),
+            recent: *recent,
+        }
     }
 
     /// Continues where [`save`](Self::save) was called.
@@ -119,6 +132,11 @@ impl Estimator {
     /// A memory of landmarks that wait which no filter had.
     pub fn restore(&mut self, saved: SavedFilter) -> Result<(), Damaged> {
         self.step.delayed.remember(saved.waiting)?;
+        match (&mut self.step.window, saved.window) {
+            (Some(window), Some(memory)) => window.remember(memory)?,
+            (None, None) => {}
+            _ => return Err(Damaged),
+        }
         (self.state, self.known, self.recent) = (saved.state, saved.known, saved.recent);
         Ok(())
     }
@@ -132,6 +150,13 @@ impl Estimator {
     #[must_use]
     pub fn with_lost_sigma(mut self, sigma: [f64; 3]) -> Self {
         self.lost_sigma = sigma;
+        self
+    }
+
+    /// The same with a window of pose clones: landmarks that are seen in directions alone are tracks.
+    #[must_use]
+    pub fn with_window(mut self, settings: WindowSettings) -> Self {
+        self.step = self.step.with_window(settings, MOST_MEASUREMENTS);
         self
     }
 
@@ -180,7 +205,10 @@ impl Estimator {
         for (place, outcome) in self.places.iter().zip(self.step.outcomes()) {
             self.decisions[*place].outcome = Ok(*outcome);
         }
-        let is_widened = self.watch(corrected.used as f64, corrected.gated as f64);
+        // A track is used or gated as a whole.
+        let [pixels, tracks] = corrected.of_tracks;
+        let count = |all: usize, k: usize| (all - pixels[k] + tracks[k]) as f64;
+        let is_widened = self.watch(count(corrected.used, 0), count(corrected.gated, 1));
         (corrected, is_widened)
     }
 
@@ -193,7 +221,9 @@ impl Estimator {
 
     /// The measurements of a frame: those of landmarks that the state has come first.
     fn gather(&mut self, seen: &[Seen], counts: &mut Counts) {
-        let Self { state, batch, order, known, sensors, decisions, places, .. } = self;
+        let Self { state, step, batch, order, known, sensors, decisions, places, .. } = self;
+        // Tracks of a window have no place in the state.
+        let has_place = |one: &Measured| step.window.is_some() && step.prior.waiting_view(one).is_some();
         batch.clear();
         order.clear();
         places.clear();
@@ -209,16 +239,21 @@ impl Estimator {
         let is_full = state.landmarks.len() >= self.bounds.most_landmarks;
         for k in order.iter().copied() {
             let one = &seen[k];
-            let refused = if batch.len() >= MOST_MEASUREMENTS {
+            let is_new_and_full = is_full && state.find(one.id).is_none();
+            let refused = if batch.len() >= self.bounds.most_measurements {
                 DropReason::TooManyPoints
             } else if known.as_ref().is_some_and(|known| known.binary_search(&one.id).is_err()) {
                 DropReason::UnknownLandmark
-            } else if is_full && state.find(one.id).is_none() {
-                DropReason::MapFull
             } else if let Some(sensor) = sensors.get(one.sensor) {
-                batch.push(Measured::of(one, sensor, &self.stated));
-                places.push(k);
-                continue;
+                let measured = Measured::of(one, sensor, &self.stated);
+                if !is_new_and_full || has_place(&measured) {
+                    batch.push(measured);
+                    places.push(k);
+                    continue;
+                }
+                DropReason::MapFull
+            } else if is_new_and_full {
+                DropReason::MapFull
             } else {
                 DropReason::UnknownSensor
             };
@@ -248,8 +283,11 @@ impl Estimator {
     /// covariance is made wide enough to take in the next ones.
     fn watch(&mut self, used: f64, gated: f64) -> bool {
         const KEPT: f64 = 0.8;
+        /// Few tracks of a window end in a frame.
+        const KEPT_IN_WINDOW: f64 = 0.95;
         const LEAST: f64 = 4.0;
-        self.recent = (KEPT * self.recent.0 + used, KEPT * self.recent.1 + gated);
+        let kept = if self.step.window.is_some() { KEPT_IN_WINDOW } else { KEPT };
+        self.recent = (kept * self.recent.0 + used, kept * self.recent.1 + gated);
         if self.recent.1 < LEAST || self.recent.1 <= self.recent.0 {
             return false;
         }

@@ -7,10 +7,10 @@ use crate::output::Counts;
 use crate::world::Map3d;
 use lienav_base::clock::ClockGuard;
 use lienav_base::stamp::Stamp;
-use lienav_inertial::delayed::Memory;
 use lienav_inertial::preintegration::integrator::Integrator;
 use lienav_inertial::rest::RestDetector;
 use lienav_inertial::state::State;
+use lienav_inertial::{delayed, window};
 use lienav_lie::Se3;
 use nalgebra::Matrix6;
 use serde::{Deserialize, Serialize};
@@ -50,7 +50,9 @@ pub struct SavedRun {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SavedFilter {
     pub(crate) state: State,
-    pub(crate) waiting: Memory,
+    pub(crate) waiting: delayed::Memory,
+    #[serde(default)]
+    pub(crate) window: Option<window::Memory>,
     pub(crate) known: Option<Vec<u64>>,
     /// Measurements used and beyond the gate in the last frames.
     pub(crate) recent: (f64, f64),

@@ -1,7 +1,7 @@
 //! The pipeline: stamped input in, in whatever order it arrives; steps out, in the order of their stamps.
 
 use crate::config::{Config, MapMode};
-use crate::estimator::{Bounds, Decision, Estimator, Observer};
+use crate::estimator::{Bounds, Decision, Estimator, MOST_MEASUREMENTS, Observer, USUAL_MEASUREMENTS};
 use crate::inbox::{Inbox, MOST_SAMPLES, What};
 use crate::input::{Frame, ImuSample, Odometry, Pose, Seen, Sensor};
 use crate::measured::Stated;
@@ -57,6 +57,7 @@ pub struct Slam3d {
     counts: Counts,
     time_jumps: u64,
     widened: u64,
+    most_measurements: Option<usize>,
     enabled: bool,
 }
 
@@ -81,6 +82,7 @@ impl Slam3d {
             counts: Counts::default(),
             time_jumps: 0,
             widened: 0,
+            most_measurements: None,
             enabled: true,
         })
     }
@@ -121,6 +123,12 @@ impl Slam3d {
     /// R x_base + t. Without it, that is the body itself.
     pub fn set_base(&mut self, base: Se3) {
         self.base = base;
+    }
+
+    /// Takes so many measurements of a frame from the next start on, up to 300, for comparisons of filters. By itself it
+    /// takes 80, or 300 with a window.
+    pub fn set_most_measurements(&mut self, most: usize) {
+        self.most_measurements = Some(most);
     }
 
     /// Takes in a sample of the inertial sensor. Call [`Slam3d::poll`] until it gives `None` after each input.
@@ -413,8 +421,14 @@ impl Slam3d {
 
     fn new_run(&self, state: State, at: Stamp, sensors: &[Sensor]) -> Running {
         let Config { map, sensor, .. } = &self.config;
-        let bounds = Bounds { most_landmarks: map.max_landmarks, tracks_end: map.tracks_end };
+        let window = self.config.window();
+        let usual = if window.is_some() { MOST_MEASUREMENTS } else { USUAL_MEASUREMENTS };
+        let most_measurements = self.most_measurements.unwrap_or(usual);
+        let bounds = Bounds { most_landmarks: map.max_landmarks, tracks_end: map.tracks_end, most_measurements };
         let mut estimator = Estimator::new(state, self.filter, self.config.ranges(), bounds);
+        if let Some(settings) = window {
+            estimator = estimator.with_window(settings);
+        }
         estimator.sensors.extend_from_slice(sensors);
         estimator.stated = Stated { position_m: sensor.position_std_m, range_m: sensor.range_std_m };
         let (noise, interpolation) = (self.config.noise(), self.config.interpolation());

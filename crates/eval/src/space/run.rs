@@ -12,6 +12,8 @@ use lienav_base::stamp::Stamp;
 use lienav_inertial::filter::Filter;
 use lienav_io::space::data::{Layout, SpaceRecording};
 use lienav_space::start::sample as imu_sample;
+use lienav_space::config::WINDOW;
+use lienav_space::estimator::MOST_MEASUREMENTS;
 use lienav_space::{DropReason, MapMode, Slam3d};
 use nalgebra::Vector3;
 use std::ops::RangeInclusive;
@@ -45,7 +47,8 @@ pub struct SpaceRun {
 /// # Errors
 /// [`RunError`].
 pub fn run(recording: &SpaceRecording, truth: &Truth, name: &str, options: &Options) -> Result<SpaceRun, RunError> {
-    let filter = Filter::ALL.iter().find(|(own, _)| *own == name);
+    let with_window = (WINDOW, Filter::DEFAULT);
+    let filter = Filter::ALL.iter().chain([&with_window]).find(|(own, _)| *own == name);
     let filter = filter.ok_or_else(|| RunError::NoFilter(name.to_owned()))?.1;
     if options.has_map && recording.landmarks.is_empty() && recording.tags.true_tags.is_empty() {
         return Err(RunError::NoMap);
@@ -58,6 +61,7 @@ pub fn run(recording: &SpaceRecording, truth: &Truth, name: &str, options: &Opti
     }
     let settings = Settings::of(recording);
     let (session, landmarks, warnings) = match recording.layout {
+        Layout::Starry if name == WINDOW => return Err(RunError::NoFilter(name.to_owned())),
         Layout::Starry => twists::run(recording, truth, filter, &settings, options)?,
         _ => with_inertial(recording, truth, (name, filter), &settings, options)?,
     };
@@ -111,8 +115,16 @@ fn with_inertial(
     if options.has_map {
         config.map.mode = MapMode::Localization;
     }
+    // As many as the simulated runs with tracks have.
+    let most = recording.tracks_end.then_some(MOST_MEASUREMENTS);
+    if most.is_some() {
+        config.map.max_landmarks = 2 * MOST_MEASUREMENTS;
+    }
     let unusable = |problem: &dyn std::fmt::Display| RunError::Settings(problem.to_string());
     let mut slam = Slam3d::new(config).map_err(|error| unusable(&error))?;
+    if let Some(most) = most {
+        slam.set_most_measurements(most);
+    }
     for (k, camera) in std::iter::once(&recording.camera).chain(&recording.further_cameras).enumerate() {
         slam.set_sensor(k, settings.sensor(camera)).map_err(|error| unusable(&error))?;
     }

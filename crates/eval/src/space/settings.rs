@@ -104,7 +104,7 @@ impl Settings {
                 start_sigma: recording.start.map_or([0.01, 0.05, 0.01, 0.01, 0.1], |start| start.std),
                 lost_sigma: [0.05, 0.5, 0.3],
                 starts_at_rest: false,
-                tracks_end: false,
+                tracks_end: recording.tracks_end,
                 grid_hz: 0.0,
             },
             // The author's noise of corners is 1 px; a stated covariance of the truth comes before this one.

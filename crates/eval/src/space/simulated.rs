@@ -56,6 +56,7 @@ pub fn recording(scenario: &SpaceScenario, seed: u64) -> Result<SpaceRecording, 
         truth: truth(&run),
         gravity: Some(Vector3::new(0.0, 0.0, -GRAVITY)),
         landmarks: run.landmarks,
+        tracks_end: scenario.camera.end_probability > 0.0,
         ..SpaceRecording::default()
     })
 }

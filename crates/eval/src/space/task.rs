@@ -29,7 +29,7 @@ pub struct Options {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RunError {
     /// There is no filter of this name.
-    #[error("there is no filter '{0}' in space; there are default, reduced, ekf, fe-ekf, oc-ekf and group")]
+    #[error("there is no filter '{0}' in space; there are default, reduced, ekf, fe-ekf, oc-ekf, group and window")]
     NoFilter(String),
     /// A map was asked for that the recording does not have.
     #[error("the recording has no true landmarks to be a map")]

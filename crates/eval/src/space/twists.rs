@@ -14,7 +14,7 @@ use lienav_inertial::state::State;
 use lienav_inertial::state::nav::Nav;
 use lienav_io::space::data::{Frame, SpaceRecording};
 use lienav_space::Counts as Dropped;
-use lienav_space::estimator::{Bounds, Estimator};
+use lienav_space::estimator::{Bounds, Estimator, USUAL_MEASUREMENTS};
 use nalgebra::{SVector, Vector3};
 use std::time::Instant;
 
@@ -27,7 +27,11 @@ struct Twisted {
 
 impl Twisted {
     fn new(state: State, filter: Filter, recording: &SpaceRecording, settings: &Settings) -> Self {
-        let bounds = Bounds { most_landmarks: MOST_LANDMARKS, tracks_end: settings.tracks_end };
+        let bounds = Bounds {
+            most_landmarks: MOST_LANDMARKS,
+            tracks_end: settings.tracks_end,
+            most_measurements: USUAL_MEASUREMENTS,
+        };
         let estimator = Estimator::new(state, filter, settings.ranges, bounds);
         let mut estimator = estimator.with_lost_sigma(settings.lost_sigma);
         estimator.sensors.push(settings.sensor(&recording.camera));

@@ -1,7 +1,7 @@
 //! Tests, by subject.
 
 mod clones;
-mod common;
+pub mod common;
 mod hostile;
 mod laws;
 mod measurements;
@@ -14,3 +14,4 @@ mod simulator;
 mod sparse_tags;
 mod start;
 mod tags;
+mod window;

@@ -36,6 +36,8 @@ pub struct SpaceRecording {
     pub gravity: Option<Vector3<f64>>,
     /// True landmarks by identity, m, in the frame of the truth.
     pub landmarks: BTreeMap<u64, Vector3<f64>>,
+    /// Whether identities are those of tracks, which do not come back, in a simulated run.
+    pub tracks_end: bool,
     /// Rows that were left out, by reason.
     pub dropped: BTreeMap<String, u64>,
     /// What the reader should know, one sentence each.

@@ -47,6 +47,8 @@ pub enum Pixels {
 const NEAREST_M: f64 = 0.3;
 /// Identities from here on are those of false detections.
 pub const FALSE_ID: u64 = 1_000_000;
+/// Where tracks end, identities from here on are those of tracks.
+pub const TRACK_ID: u64 = 10_000_000;
 
 /// The cameras of a body: one, a pair, or three that look ahead, to the left and to the right behind.
 pub fn cameras(config: &CameraConfig) -> Vec<Camera> {
@@ -95,13 +97,18 @@ pub struct Tracker<'a> {
     followed: BTreeSet<u64>,
     known: BTreeSet<u64>,
     false_ids: u64,
+    /// The track of each landmark that is followed, where tracks end.
+    tracks: BTreeMap<u64, u64>,
+    /// The landmarks of all tracks so far.
+    of_tracks: BTreeMap<u64, u64>,
 }
 
 impl<'a> Tracker<'a> {
     /// Before the first frame.
     pub fn new(config: &'a CameraConfig, cameras: &'a [Camera], landmarks: &'a BTreeMap<u64, Vector3<f64>>) -> Self {
         let none = BTreeSet::new;
-        Self { config, cameras, landmarks, followed: none(), known: none(), false_ids: FALSE_ID }
+        let (tracks, of_tracks) = (BTreeMap::new(), BTreeMap::new());
+        Self { config, cameras, landmarks, followed: none(), known: none(), false_ids: FALSE_ID, tracks, of_tracks }
     }
 
     /// What the cameras see of this pose: what was followed comes first, then what was seen before.
@@ -131,8 +138,11 @@ impl<'a> Tracker<'a> {
                 continue;
             }
             let is_outlier = wrong < self.config.outlier_probability;
+            let one = Seen { id: self.identity(one.id, rng), ..one };
             seen.push(Seen { at: if is_outlier { anywhere } else { right }, is_outlier, ..one });
         }
+        let followed = &self.followed;
+        self.tracks.retain(|landmark, _| followed.contains(landmark));
         for _ in 0..self.config.false_per_frame {
             let camera = rng.random_range(0..self.cameras.len());
             let at = self.anywhere(camera, rng);
@@ -140,6 +150,26 @@ impl<'a> Tracker<'a> {
             self.false_ids += 1;
         }
         seen
+    }
+
+    /// Under which identity a landmark is seen.
+    fn identity(&mut self, landmark: u64, rng: &mut ChaCha8Rng) -> u64 {
+        if self.config.end_probability == 0.0 {
+            return landmark;
+        }
+        let ends = rng.random::<f64>() < self.config.end_probability;
+        if let (Some(track), false) = (self.tracks.get(&landmark), ends) {
+            return *track;
+        }
+        let track = TRACK_ID + self.of_tracks.len() as u64;
+        self.tracks.insert(landmark, track);
+        self.of_tracks.insert(track, landmark);
+        track
+    }
+
+    /// The landmark of each track.
+    pub fn of_tracks(&self) -> &BTreeMap<u64, u64> {
+        &self.of_tracks
     }
 
     fn disturbed(&self, one: &Seen, rng: &mut impl Rng) -> Pixels {

@@ -48,7 +48,7 @@ pub struct SpaceRun {
     pub frames: Vec<Frame>,
     /// The cameras.
     pub cameras: Vec<Camera>,
-    /// Landmarks by identity, m.
+    /// Landmarks by identity, m; where tracks end, those of tracks as well.
     pub landmarks: BTreeMap<u64, Vector3<f64>>,
     /// What is known at the start.
     pub start: Start,
@@ -72,20 +72,23 @@ pub fn simulate(scenario: &SpaceScenario, seed: u64) -> Result<SpaceRun, SpaceSc
         sample.rate = sample.rate.component_mul(&mount) * imu.gyro_factor;
         sample.force = sample.force.component_mul(&mount) * imu.force_factor;
     }
-    let landmarks = landmarks(scenario, seed);
+    let mut landmarks = landmarks(scenario, seed);
     let cameras = cameras(&scenario.camera);
-    let frames = frames(scenario, &motion, &cameras, &landmarks, seed);
+    let (frames, tracks) = frames(scenario, &motion, &cameras, &landmarks, seed);
+    let of_tracks: Vec<_> = tracks.iter().filter_map(|(track, id)| Some((*track, *landmarks.get(id)?))).collect();
+    landmarks.extend(of_tracks);
     let start = start(scenario, &motion.at(0.0), seed);
     Ok(SpaceRun { samples, truth, frames, cameras, landmarks, start })
 }
 
+/// The frames, and the landmark of each track where tracks end.
 fn frames(
     scenario: &SpaceScenario,
     motion: &Course,
     cameras: &[Camera],
     landmarks: &BTreeMap<u64, Vector3<f64>>,
     seed: u64,
-) -> Vec<Frame> {
+) -> (Vec<Frame>, BTreeMap<u64, u64>) {
     let camera = &scenario.camera;
     let mut tracker = Tracker::new(camera, cameras, landmarks);
     let mut rng = generator(seed, Purpose::SpaceCamera);
@@ -96,7 +99,8 @@ fn frames(
         let seen = tracker.frame(&motion.at(t).pose, &mut rng);
         Frame { stamp, truth: motion.at(stamp.secs()), seen }
     };
-    (0..=count).map(frame).collect()
+    let frames = (0..=count).map(frame).collect();
+    (frames, tracker.of_tracks().clone())
 }
 
 /// An estimate with errors as stated.

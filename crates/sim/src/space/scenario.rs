@@ -126,6 +126,9 @@ settings! {
         miss_probability: f64 = 0.0, within PROBABILITY;
         /// Probability that a landmark's pixels are anywhere in the image.
         outlier_probability: f64 = 0.0, within PROBABILITY;
+        /// Probability that a track ends in a frame: the landmark is then seen under another identity, as by trackers of
+        /// corners. If it is not zero, what leaves the image comes back under another identity, too.
+        end_probability: f64 = 0.0, within PROBABILITY;
         /// False detections in each frame, under identities of their own.
         false_per_frame: u64 = 0, within 0.0..=1e3;
         /// How much later than its instant a frame is stamped, s; no filter knows.

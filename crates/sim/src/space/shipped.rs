@@ -8,7 +8,8 @@ use super::scenario::{CameraKind, MotionKind, SpaceScenario};
 #[error(
     "no scenario in space is called '{0}'; there are MOTION-CAMERA-GRADE with rest, circle, helix, drone, hand or car, \
      with mono, stereo or several, with consumer, industrial or tactical, as in drone-mono-industrial, and the same \
-     with -standing, -gap, -outliers, -late, -false, -misses or -vibration behind it"
+     with -standing, -gap, -outliers, -late, -false, -misses or -vibration behind it, or with -tracks150 for 150 points a \
+     frame whose tracks end"
 )]
 pub struct UnknownSpaceScenario(pub String);
 
@@ -26,7 +27,19 @@ const TROUBLES: [Trouble; 7] = [
     ("vibration", |scenario| (scenario.imu.vibration_m_s2, scenario.imu.vibration_rad_s) = (5.0, 0.2)),
 ];
 
+/// So many tracks a frame may have.
+const MOST_TRACKS: std::ops::RangeInclusive<u64> = 1..=300;
+
 impl SpaceScenario {
+    /// So many points a frame, of which each is followed for 10 frames on average, as by trackers of corners.
+    fn follow_tracks(&mut self, tracks: u64) {
+        /// The image has a tenth of all landmarks, or more.
+        const SHARE: u64 = 10;
+        (self.camera.most_in_view, self.landmarks) = (tracks, SHARE * tracks);
+        // Some leave the image before.
+        self.camera.end_probability = 0.09;
+    }
+
     /// The names without trouble.
     pub fn names() -> Vec<String> {
         let mut names = Vec::new();
@@ -67,6 +80,11 @@ impl SpaceScenario {
             scenario.landmarks = 150;
         }
         for word in words {
+            let tracks = word.strip_prefix("tracks").and_then(|number| number.parse().ok());
+            if let Some(tracks) = tracks.filter(|tracks| MOST_TRACKS.contains(tracks)) {
+                scenario.follow_tracks(tracks);
+                continue;
+            }
             let (_, trouble) = TROUBLES.iter().find(|(name, _)| *name == word).ok_or_else(unknown)?;
             trouble(&mut scenario);
         }

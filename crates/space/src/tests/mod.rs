@@ -6,6 +6,7 @@ mod order;
 mod saved;
 mod silence;
 mod simple;
+mod window;
 
 use crate::{Config, Frame, Imu, ImuSample, Seen, Sensor, Slam3d, Step, Value};
 use lienav_base::stamp::Stamp;

@@ -2,7 +2,7 @@
 
 use super::{config, play_range, run, slam};
 use crate::estimator::Decision;
-use crate::{DropReason, ResumeError, SavedState};
+use crate::{Config, DropReason, ResumeError, SavedState};
 
 fn as_text(saved: &SavedState) -> String {
     serde_json::to_string(saved).unwrap()
@@ -10,8 +10,11 @@ fn as_text(saved: &SavedState) -> String {
 
 #[test]
 fn a_filter_that_was_saved_continues_to_the_last_bit() {
-    for (by_pixels, at) in [(false, 0.3), (false, 6.013), (true, 6.0)] {
+    for (by_pixels, at, name) in
+        [(false, 0.3, "default"), (false, 6.013, "default"), (true, 6.0, "default"), (true, 6.1, "window")]
+    {
         let run = run(9.0, 7, by_pixels);
+        let config = || Config { filter: name.to_owned(), ..config() };
         let mut filter = slam(config());
         play_range(&mut filter, &run, 0.0, at);
         let text = as_text(&filter.save());
