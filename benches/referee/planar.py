@@ -197,9 +197,9 @@ class Ekf:
 
 
 def by_numpy(setting, odometry, measured, folder):
-    ekf, out, at = Ekf(setting), Estimates(folder, 'numpy-ekf'), None
+    ekf, out, at = Ekf(setting), Estimates(folder, 'numpy-ekf'), setting['start_stamp_s']
     for stamp, seen in measured:
-        for piece in odometry.pieces(stamp if at is None else at, stamp):
+        for piece in odometry.pieces(at, stamp):
             ekf.predict(*piece)
         at = stamp
         ekf.correct(seen)
@@ -236,36 +236,39 @@ def by_gtsam(setting, odometry, measured, folder):
     parameters = gtsam.ISAM2Params()
     parameters.setRelinearizeThreshold(0.01)
     parameters.relinearizeSkip = 1
-    isam, graph, whole = gtsam.ISAM2(parameters), gtsam.NonlinearFactorGraph(), gtsam.Values()
-    out, known, at, pose = Estimates(folder, 'gtsam-isam2'), set(), None, gtsam.Pose2(*setting['start']).compose(mount)
-    for k, (stamp, seen) in enumerate(measured):
+    isam, graph = gtsam.ISAM2(parameters), gtsam.NonlinearFactorGraph()
+    out, known, pose = Estimates(folder, 'gtsam-isam2'), set(), gtsam.Pose2(*setting['start']).compose(mount)
+    at = setting['start_stamp_s']
+    # Node 0 is the start; node k + 1 belongs to scan k. The start is exact, as far as a factor can be.
+    std = np.maximum(np.array(setting['start_std'], dtype=float), 1e-6)
+    turn = np.eye(3)
+    turn[:2, :2] = rotation(setting['start'][2]).T
+    back = np.linalg.inv(to_base) @ turn
+    first, values = gtsam.NonlinearFactorGraph(), gtsam.Values()
+    model = gtsam.noiseModel.Gaussian.Covariance(back @ np.diag(std**2) @ back.T)
+    first.add(gtsam.PriorFactorPose2(pose_key(0), pose, model))
+    values.insert(pose_key(0), pose)
+    isam.update(first, values)
+    graph.push_back(first)
+    for k, (stamp, seen) in enumerate(measured, start=1):
         new, values = gtsam.NonlinearFactorGraph(), gtsam.Values()
-        if at is None:
-            # Exact, as far as a factor can be.
-            std = np.maximum(np.array(setting['start_std'], dtype=float), 1e-6)
+        moved, c = gtsam.Pose2(), np.zeros((3, 3))
+        for twist, duration, q in odometry.pieces(at, stamp):
+            motion, by_twist = arc(twist, duration)
+            step = gtsam.Pose2(*motion)
+            # From derivatives about the axes before the step to those behind it.
             turn = np.eye(3)
-            turn[:2, :2] = rotation(setting['start'][2]).T
-            back = np.linalg.inv(to_base) @ turn
-            model = gtsam.noiseModel.Gaussian.Covariance(back @ np.diag(std**2) @ back.T)
-            new.add(gtsam.PriorFactorPose2(pose_key(0), pose, model))
-        else:
-            moved, c = gtsam.Pose2(), np.zeros((3, 3))
-            for twist, duration, q in odometry.pieces(at, stamp):
-                motion, by_twist = arc(twist, duration)
-                step = gtsam.Pose2(*motion)
-                # From derivatives about the axes before the step to those behind it.
-                turn = np.eye(3)
-                turn[:2, :2] = rotation(motion[2]).T
-                by_twist = turn @ by_twist
-                back = step.inverse().AdjointMap()
-                c = back @ c @ back.T + by_twist @ q @ by_twist.T
-                moved = moved.compose(step)
-            by_mount = mount.inverse().AdjointMap()
-            c = by_mount @ c @ by_mount.T + 1e-12 * np.eye(3)
-            moved = mount.inverse().compose(moved).compose(mount)
-            pose = pose.compose(moved)
-            model = gtsam.noiseModel.Gaussian.Covariance(c)
-            new.add(gtsam.BetweenFactorPose2(pose_key(k - 1), pose_key(k), moved, model))
+            turn[:2, :2] = rotation(motion[2]).T
+            by_twist = turn @ by_twist
+            back = step.inverse().AdjointMap()
+            c = back @ c @ back.T + by_twist @ q @ by_twist.T
+            moved = moved.compose(step)
+        by_mount = mount.inverse().AdjointMap()
+        c = by_mount @ c @ by_mount.T + 1e-12 * np.eye(3)
+        moved = mount.inverse().compose(moved).compose(mount)
+        pose = pose.compose(moved)
+        model = gtsam.noiseModel.Gaussian.Covariance(c)
+        new.add(gtsam.BetweenFactorPose2(pose_key(k - 1), pose_key(k), moved, model))
         values.insert(pose_key(k), pose)
         for landmark, value, noise in seen:
             bearing, distance, noise = measurement(value, noise)
@@ -284,7 +287,7 @@ def by_gtsam(setting, odometry, measured, folder):
         at = stamp
     whole = gtsam.LevenbergMarquardtOptimizer(graph, isam.calculateEstimate()).optimize()
     marginals, out = gtsam.Marginals(graph, whole), Estimates(folder, 'gtsam-batch')
-    for k, (stamp, _) in enumerate(measured):
+    for k, (stamp, _) in enumerate(measured, start=1):
         out.add(stamp, *base(whole.atPose2(pose_key(k)), marginals.marginalCovariance(pose_key(k))))
 
 

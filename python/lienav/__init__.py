@@ -16,6 +16,7 @@ from ._attitude import Attitude, AttitudeReport, evaluate_attitude
 from ._data import (
     AttitudeEstimate,
     Attitudes,
+    Decisions,
     Errors,
     Features,
     Imu,
@@ -41,6 +42,7 @@ __all__ = [
     "AttitudeReport",
     "Attitudes",
     "Correction",
+    "Decisions",
     "Error",
     "Errors",
     "Evaluation",

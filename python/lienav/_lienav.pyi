@@ -180,6 +180,8 @@ class Slam:
         landmarks; or "world_position" (m, m) or "world_pose" (m, m, rad), of the robot in the world."""
     def poll(self) -> Step | None:
         """The next step that is due; None where there is none."""
+    def decisions(self) -> Decisions:
+        """What the filter did with each measurement of the steps that the last `poll` or `run` has made."""
     def finish(self) -> None:
         """The input has ended: clouds that still wait for odometry are released."""
     def run_arrays(self, arrays: Mapping[str, Any], finish: bool) -> Steps: ...
@@ -278,6 +280,10 @@ class Outcome:
 
 class Attitude:
     def __new__(cls, settings: _Settings = None) -> Attitude: ...
+    def save(self) -> bytes:
+        """All that `restore` needs to go on from here."""
+    def restore(self, state: bytes) -> None:
+        """Goes on where `save` was called, to the last bit; its settings are those of the state."""
     def imu(
         self, stamp_ns: int, angular_velocity: npt.ArrayLike, specific_force: npt.ArrayLike
     ) -> str | None:

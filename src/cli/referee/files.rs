@@ -87,7 +87,8 @@ mod tests {
         let covariance = Matrix6::from_fn(|i, j| if i == j { 2.0 + i as f64 } else { 0.01 * (i + j) as f64 });
         let pose = Se3::new(lienav_lie::So3::identity(), Vector3::new(1.0, 2.0, 3.0));
         let folder = tempfile::tempdir().unwrap();
-        write_text(folder.path(), "a.csv", &space([(Stamp::from_secs(1.5), pose, Some(covariance))].into_iter())).unwrap();
+        write_text(folder.path(), "a.csv", &space([(Stamp::from_secs(1.5), pose, Some(covariance))].into_iter()))
+            .unwrap();
         let path = folder.path().join("a.csv");
         let read = trajectory::open(path.to_str().unwrap(), &Options::default(), &mut |_| ()).unwrap();
         assert_eq!(read.covariance(0), Some(covariance));

@@ -64,8 +64,7 @@ impl Program {
             .map_err(|error| format!("{python}: {error}; name another one with --python"))?;
         if !done.status.success() {
             let said = String::from_utf8_lossy(&done.stderr);
-            let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it failed without a word");
-            return Err(last.trim().chars().take(LONGEST_REASON).collect());
+            return Err(reason(&said).chars().take(LONGEST_REASON).collect());
         }
         // What is written whole takes its name.
         for name in self.outputs {
@@ -74,6 +73,19 @@ impl Program {
         }
         Ok(())
     }
+}
+
+/// Why a script ended: the line of its exception that names it, or its last line.
+fn reason(said: &str) -> String {
+    let lines = || said.lines().map(str::trim_end).filter(|line| !line.is_empty());
+    let behind = lines().skip_while(|line| !line.starts_with("Traceback")).skip(1);
+    let raised: Vec<&str> = behind.skip_while(|line| line.starts_with(' ')).take(2).collect();
+    let words = match raised[..] {
+        [name, words] if name.ends_with(':') => format!("{name} {words}"),
+        [name, ..] => name.to_owned(),
+        [] => lines().next_back().unwrap_or("it failed without a word").to_owned(),
+    };
+    words.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// An estimate of another program that the user names: `RECORDING:NAME=SOURCE`.
@@ -95,7 +107,8 @@ impl Given {
             Some((recording, name, source))
         });
         let is_word = |word: &str| !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || "_-".contains(c));
-        let Some((recording, name, source)) = parts.filter(|(_, name, source)| is_word(name) && !source.is_empty()) else {
+        let Some((recording, name, source)) = parts.filter(|(_, name, source)| is_word(name) && !source.is_empty())
+        else {
             let problem = format!("--estimate is '{text}'; give RECORDING:NAME=FILE, as in city_trees_0:mine=mine.csv");
             return Err(Failure::WrongCall(problem));
         };
@@ -115,10 +128,21 @@ mod tests {
     #[test]
     fn an_estimate_of_the_user_names_its_recording() {
         let given = Given::parse("broad_01:mine=a/b=c.csv").unwrap();
-        assert_eq!((given.recording.as_str(), given.name.as_str(), given.source.as_str()), ("broad_01", "mine", "a/b=c.csv"));
+        assert_eq!(
+            (given.recording.as_str(), given.name.as_str(), given.source.as_str()),
+            ("broad_01", "mine", "a/b=c.csv")
+        );
         for wrong in ["", "broad_01", "broad_01:mine", "broad_01:=x", "broad_01:mine=", "nowhere:mine=x"] {
             assert!(matches!(Given::parse(wrong), Err(Failure::WrongCall(_))), "{wrong}");
         }
+    }
+
+    #[test]
+    fn the_reason_is_the_exception_and_not_what_it_says_behind() {
+        let said = "warning\nTraceback (most recent call last):\n  File x\n    y\nRuntimeError: \n  singular\nsee the manual\n";
+        assert_eq!(reason(said), "RuntimeError: singular");
+        assert_eq!(reason("gtsam is not installed: pip install gtsam\n"), "gtsam is not installed: pip install gtsam");
+        assert_eq!(reason(""), "it failed without a word");
     }
 
     #[test]

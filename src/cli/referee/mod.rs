@@ -50,7 +50,8 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
         args.output.on_threads(|| found.par_iter().map(|(entry, source)| plan.recording(entry, source)).collect())?;
     bar.finish_and_clear();
     let rows = parts.into_iter().collect::<Result<Vec<_>, Failure>>()?.concat();
-    let table = Table { version: env!("CARGO_PKG_VERSION"), seed: args.seed.unwrap_or(1), is_quick: args.quick, missing, rows };
+    let table =
+        Table { version: env!("CARGO_PKG_VERSION"), seed: args.seed.unwrap_or(1), is_quick: args.quick, missing, rows };
     if let Some(out) = &args.output.out {
         write(out, &table)?;
     }
@@ -90,7 +91,8 @@ impl Plan<'_> {
         let (inputs, estimates) = (own.join("inputs"), own.join("estimates"));
         // Estimates of other input are not gone on with.
         if fs::read_to_string(own.join("made.txt")).ok().as_deref() != Some(mark.as_str()) && estimates.exists() {
-            fs::remove_dir_all(&estimates).map_err(|error| Failure::Failed(format!("{}: {error}", estimates.display())))?;
+            fs::remove_dir_all(&estimates)
+                .map_err(|error| Failure::Failed(format!("{}: {error}", estimates.display())))?;
         }
         for folder in [&inputs, &estimates] {
             create(folder).map_err(Failure::failed)?;

@@ -39,12 +39,16 @@ pub(super) fn html(table: &Table) -> String {
     // Writing to a String cannot fail, here and below.
     if !losses.is_empty() {
         page.push_str("<h2>Where lienav is behind</h2>\n<ul>");
-        losses.iter().for_each(|loss| drop(write!(page, "<li>{}</li>", escaped(loss))));
+        for loss in &losses {
+            let _ = write!(page, "<li>{}</li>", escaped(loss));
+        }
         page.push_str("</ul>\n");
     }
     if !table.missing.is_empty() {
         page.push_str("<h2>Recordings that are missing</h2>\n<ul>");
-        table.missing.iter().for_each(|name| drop(write!(page, "<li>{}</li>", escaped(name))));
+        for name in &table.missing {
+            let _ = write!(page, "<li>{}</li>", escaped(name));
+        }
         page.push_str("</ul>\n");
     }
     page.push_str("</body></html>\n");
@@ -59,7 +63,9 @@ fn recording(page: &mut String, rows: &[Row]) {
         "<h2><a href=\"{name}/judged/report.html\">{name}</a></h2>\n<div class=\"wide\" tabindex=\"0\" role=\"region\" \
          aria-label=\"{name}\"><table><thead><tr><th scope=\"col\">estimator</th>"
     );
-    COLUMNS.iter().for_each(|column| drop(write!(page, "<th scope=\"col\">{}</th>", escaped(column))));
+    for column in &COLUMNS {
+        let _ = write!(page, "<th scope=\"col\">{}</th>", escaped(column));
+    }
     page.push_str("</tr></thead><tbody>\n");
     for row in rows {
         let errors = [row.position_rmse_m, row.aligned_position_rmse_m, row.orientation_rmse_deg];

@@ -10,9 +10,7 @@ use lienav_eval::study::Study;
 use lienav_io::bag::Topics;
 use lienav_io::recording::{Input, Recording};
 use lienav_sim::Scenario;
-use lienav_slam::{
-    Calibration, Config, Measurement, MeasurementKind, MotionConfig, NoiseUnit, Odometry, TwistHold,
-};
+use lienav_slam::{Calibration, Config, Measurement, MeasurementKind, MotionConfig, NoiseUnit, Odometry, TwistHold};
 use nalgebra::{Matrix2, Matrix3, Vector3};
 use serde_json::json;
 use std::path::Path;
@@ -55,8 +53,11 @@ impl PlanarInput {
     /// the recording states them. Errors of odometry and sensor that the recording states by their expected value are
     /// taken off.
     pub(super) fn write(&self, folder: &Path) -> Result<(), Failure> {
+        let intervals = self.intervals();
+        let first = self.recording.inputs.first().map(Input::stamp);
+        let start = intervals.first().map(|one| one.begin + -self.config.motion.delay_s).or(first).unwrap_or_default();
         let mut odometry = Numbers::new("begin_s,end_s,vx_mps,vy_mps,yaw_rate_radps,q11,q12,q13,q22,q23,q33");
-        for Interval { begin, end, twist, covariance: q } in self.intervals() {
+        for Interval { begin, end, twist, covariance: q } in intervals {
             let numbers = [twist.x, twist.y, twist.z, q.m11, q.m12, q.m13, q.m22, q.m23, q.m33];
             odometry.row(&[begin, end], &numbers);
         }
@@ -87,6 +88,7 @@ impl PlanarInput {
                 "measures": if is_position { "position" } else { "range_bearing" },
                 "sensor_on_base": [sensor.x_m, sensor.y_m, sensor.yaw_rad],
                 "start": [initial.x_m, initial.y_m, initial.yaw_rad],
+                "start_stamp_s": start.secs(),
                 "start_std": [initial.position_std_m, initial.position_std_m, initial.yaw_std_rad],
                 "gate_probability": self.config.gate.probability,
                 "robust_scale": self.config.gate.robust_scale,
@@ -122,7 +124,9 @@ impl PlanarInput {
         for (k, one) in odometry.iter().enumerate() {
             let (begin, end) = match motion.hold {
                 TwistHold::After => (Some(one.stamp), odometry.get(k + 1).map(|next| next.stamp).or(last)),
-                TwistHold::Before => (k.checked_sub(1).and_then(|k| odometry.get(k)).map(|before| before.stamp), Some(one.stamp)),
+                TwistHold::Before => {
+                    (k.checked_sub(1).and_then(|k| odometry.get(k)).map(|before| before.stamp), Some(one.stamp))
+                }
             };
             let (Some(begin), Some(end)) = (begin, end) else { continue };
             let duration = end.since(begin);

@@ -2,7 +2,7 @@
 
 use super::super::failure::Failure;
 use super::attitude::AttitudeInput;
-use super::foreign::{INERTIAL, ATTITUDE, PLANAR, Program, STEREO};
+use super::foreign::{ATTITUDE, INERTIAL, PLANAR, Program, STEREO};
 use super::planar::PlanarInput;
 use super::space::SpaceInput;
 use lienav_eval::judge::space::Space;

@@ -116,15 +116,8 @@ impl Row {
 }
 
 /// What the columns behind the names hold.
-pub(super) const COLUMNS: [&str; 7] = [
-    "position [m]",
-    "aligned [m]",
-    "orientation [°]",
-    "NEES position",
-    "orientation",
-    "pose",
-    "the covariance is",
-];
+pub(super) const COLUMNS: [&str; 7] =
+    ["position [m]", "aligned [m]", "orientation [°]", "NEES position", "orientation", "pose", "the covariance is"];
 
 impl Table {
     /// The rows of each recording, in order.
@@ -179,7 +172,9 @@ impl Table {
             // Writing to a String cannot fail, here and below.
             let _ = writeln!(text, "{}", first.recording);
             let _ = write!(text, "  {:<names$}", "estimator");
-            COLUMNS.iter().zip(widths).for_each(|(column, width)| drop(write!(text, "  {column:>width$}")));
+            for (column, width) in COLUMNS.iter().zip(widths) {
+                let _ = write!(text, "  {column:>width$}");
+            }
             text.push('\n');
             for row in rows {
                 let _ = write!(text, "  {:<names$}", row.estimator);
@@ -190,11 +185,15 @@ impl Table {
             }
             text.push('\n');
         }
-        text.push_str("NEES: right at 2 and 1 (position, orientation) and 3 (pose) in the plane, 3, 3 and 6 in space\n");
+        text.push_str(
+            "NEES: right at 2 and 1 (position, orientation) and 3 (pose) in the plane, 3, 3 and 6 in space\n",
+        );
         let losses = self.losses();
         if !losses.is_empty() {
             text.push_str("\nwhere lienav is behind:\n");
-            losses.iter().for_each(|loss| drop(writeln!(text, "  {loss}")));
+            for loss in &losses {
+                let _ = writeln!(text, "  {loss}");
+            }
         }
         for name in &self.missing {
             let _ = writeln!(text, "missing: {name} is in no folder of --data");
