@@ -1,6 +1,7 @@
 //! The table as a page: one file without script, which links the page of each recording.
 
 use super::table::{COLUMNS, Row, Table};
+use lienav_eval::judge::consistency::Verdict;
 use std::fmt::Write as _;
 
 const STYLE: &str = "
@@ -77,7 +78,7 @@ fn recording(page: &mut String, rows: &[Row]) {
         };
         let class = if row.is_ours { " class=\"ours\"" } else { "" };
         let _ = write!(page, "<tr{class}><td>{}</td>", escaped(&row.estimator));
-        let is_wrong = row.left_out.is_some() || row.sigma_factor.is_some_and(|factor| !(0.5..=2.0).contains(&factor));
+        let is_wrong = row.left_out.is_some() || row.verdict == Some(Verdict::Overconfident);
         for (column, cell) in row.cells().iter().enumerate() {
             let class = match column {
                 0..=2 if is_best(column) => " class=\"best\"",

@@ -43,6 +43,9 @@ pub(super) struct Table {
     pub(super) rows: Vec<Row>,
 }
 
+/// Larger numbers are shown by their power of ten.
+const MOST_SHOWN: f64 = 1e5;
+
 /// The filters of lienav.
 const OURS: [&str; 3] = ["default", "ekf", "batch"];
 
@@ -98,7 +101,11 @@ impl Row {
 
     /// The cells of a line behind the names.
     pub(super) fn cells(&self) -> [String; 7] {
-        let number = |value: Option<f64>, digits: usize| value.map_or("–".to_owned(), |x| format!("{x:.digits$}"));
+        let number = |value: Option<f64>, digits: usize| match value {
+            Some(x) if x >= MOST_SHOWN => format!("{x:.0e}"),
+            Some(x) => format!("{x:.digits$}"),
+            None => "–".to_owned(),
+        };
         [
             number(self.position_rmse_m, 3),
             number(self.aligned_position_rmse_m, 3),
