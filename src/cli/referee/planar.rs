@@ -38,7 +38,8 @@ impl PlanarInput {
         let mut recording = match simulated_with {
             Some(seed) => {
                 let scenario = Scenario::named(source).map_err(Failure::failed)?;
-                simulated::recording(&Scenario { seed, ..scenario }).map_err(Failure::failed)?
+                // Landmarks stay: a graph of factors has no way to forget them.
+                simulated::recording(&Scenario { seed, forget_after_s: 0.0, ..scenario }).map_err(Failure::failed)?
             }
             None => open_recording(source, &Topics::default())?,
         };
