@@ -40,8 +40,8 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let folder = args.output.out.as_deref().unwrap_or(scratch.path());
     remove_leftovers(folder);
     let (found, missing) = recordings::find(&args.data);
-    for name in &missing {
-        warn(&format!("{name} is in no folder of --data; its rows are missing"));
+    if !missing.is_empty() {
+        warn(&format!("in no folder of --data, so that their rows are missing: {}", missing.join(", ")));
     }
     let bar = progress::bar(found.iter().map(|(entry, _)| entry.steps()).sum(), "estimates");
     bar.tick();

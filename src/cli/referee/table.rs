@@ -202,8 +202,8 @@ impl Table {
                 let _ = writeln!(text, "  {loss}");
             }
         }
-        for name in &self.missing {
-            let _ = writeln!(text, "missing: {name} is in no folder of --data");
+        if !self.missing.is_empty() {
+            let _ = writeln!(text, "\nin no folder of --data: {}", self.missing.join(", "));
         }
         text
     }
@@ -294,7 +294,7 @@ mod tests {
         assert!(losses[0].contains("0.500 m, that of gtsam-isam2 0.400 m"), "{losses:?}");
         assert!(losses[1].contains("σ of batch is off by the factor 2.00, that of gtsam-batch by 0.90"), "{losses:?}");
         let text = table.to_text();
-        assert!(text.contains("left out: \"no\" file") && text.contains("missing: x"), "{text}");
+        assert!(text.contains("left out: \"no\" file") && text.contains("--data: x"), "{text}");
         assert_eq!(table.to_csv().lines().count(), 7);
         assert!(table.to_csv().lines().all(|line| line.split('"').next().unwrap().matches(',').count() == 13));
         let latex = table.to_latex();
