@@ -301,8 +301,8 @@ class Decisions(_Frame):
 
     - `stamp_ns`: (n,) int64: of their scans, ns.
     - `landmark`: (n,) int64: the landmark that each was taken for; -1 for a measurement of the pose.
-    - `decision`: (n,) str: "initialized", "used", "gated" or "held". What was left out before it could be associated is
-      counted in `dropped` alone.
+    - `decision`: (n,) str: whether it was "initialized", "used", "gated" or "held". What was left out before it could be
+      associated is counted in `dropped` alone.
     """
 
     stamp_ns: Integers

@@ -9,6 +9,7 @@ import numpy.typing as npt
 from ._data import (
     AttitudeEstimate,
     Attitudes,
+    Decisions,
     Errors,
     Features,
     Floats,
@@ -117,6 +118,20 @@ class KalmanFilter:
     @property
     def time(self) -> float:
         """The seconds that predictions have taken."""
+
+def resumed_kalman_filter(
+    state: bytes,
+    added: Sequence[
+        tuple[
+            Callable[[Floats], npt.ArrayLike],
+            Callable[[Floats], npt.ArrayLike],
+            Sequence[float],
+            Sequence[str],
+            tuple[float, float, float],
+        ]
+    ],
+) -> KalmanFilter:
+    """A filter that goes on where another was copied or pickled."""
 
 class Correction:
     """What a correction did."""

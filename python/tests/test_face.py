@@ -109,6 +109,7 @@ steps: lienav.Steps = slam.run(recording)
 step: lienav.Step | None = slam.poll()
 pose: lienav.Pose | None = slam.predicted()
 landmarks: lienav.Landmarks = slam.landmarks()
+of_gate: lienav.Decisions = slam.decisions()
 evaluation: lienav.Evaluation = lienav.evaluate(recording, ["default", "ekf"])
 report: lienav.Report = evaluation["ekf"]
 first: lienav.Report = evaluation[0]
