@@ -18,6 +18,7 @@ from ._attitude import Attitude, AttitudeReport, evaluate_attitude
 from ._data import (
     AttitudeEstimate,
     Attitudes,
+    Decisions,
     Errors,
     Features,
     Imu,
@@ -56,6 +57,7 @@ __all__ = [
     "AttitudeReport",
     "Attitudes",
     "Correction",
+    "Decisions",
     "Error",
     "Errors",
     "Errors3d",

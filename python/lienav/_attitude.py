@@ -10,6 +10,12 @@ from typing import Any
 from . import _lienav
 
 
+def _resumed(of: type[Attitude], state: bytes) -> Attitude:
+    attitude = of()
+    attitude.restore(state)
+    return attitude
+
+
 class Attitude(_lienav.Attitude):
     """Orientation and gyroscope bias from rates and specific forces, with their covariances.
 
@@ -23,6 +29,10 @@ class Attitude(_lienav.Attitude):
     >>> [round(abs(float(x)), 3) for x in attitude.estimate().orientation]
     [0.0, 0.0, 0.0, 1.0]
     """
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies and pickles go on where this filter is, to the last bit."""
+        return _resumed, (type(self), self.save())
 
 
 class AttitudeReport(Mapping[str, Any]):

@@ -296,6 +296,24 @@ class Errors(_Estimates):
 
 
 @dataclass(frozen=True)
+class Decisions(_Frame):
+    """What a filter did with measurements.
+
+    - `stamp_ns`: (n,) int64: of their scans, ns.
+    - `landmark`: (n,) int64: the landmark that each was taken for; -1 for a measurement of the pose.
+    - `decision`: (n,) str: whether it was "initialized", "used", "gated" or "held". What was left out before it could be
+      associated is counted in `dropped` alone.
+    """
+
+    stamp_ns: Integers
+    landmark: Integers
+    decision: npt.NDArray[np.str_]
+
+    def __len__(self) -> int:
+        return len(self.stamp_ns)
+
+
+@dataclass(frozen=True)
 class Landmarks(_Frame):
     """A map.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from . import _lienav
 from ._data import Errors, Floats, Landmarks, Steps, pandas_module
-from ._errors import WrongCall
+from ._errors import Failed, WrongCall
 from ._recording import Recording, names_of, open, path_of
 from ._table import table
 
@@ -17,6 +17,53 @@ if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped,unused-ignore]
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+
+class _Kept:
+    """What a copied or pickled evaluation has of the compiled one: numbers and arrays, not the runs themselves."""
+
+    def __init__(self, compiled: _lienav.Evaluation | _Kept) -> None:
+        places = range(len(compiled))
+        self._text, self._json = compiled.text(), compiled.json()
+        self._parts = [
+            (compiled.json(k), compiled.steps(k), compiled.errors(k), compiled.landmarks(k), compiled.step_us(k))
+            for k in places
+        ]
+
+    def __len__(self) -> int:
+        return len(self._parts)
+
+    def text(self) -> str:
+        return self._text
+
+    def json(self, which: int | None = None) -> str:
+        return self._json if which is None else self._parts[which][0]
+
+    def steps(self, which: int) -> Steps:
+        return self._parts[which][1]
+
+    def errors(self, which: int) -> Errors:
+        return self._parts[which][2]
+
+    def landmarks(self, which: int) -> Landmarks:
+        return self._parts[which][3]
+
+    def step_us(self, which: int) -> Floats:
+        return self._parts[which][4]
+
+    def write(self, path: str) -> None:
+        raise Failed(
+            f"{path}: a copied or pickled evaluation has its numbers and arrays, but not the runs that the folder is made "
+            "of; write it before, or evaluate again"
+        )
+
+
+def _restored(kept: _Kept, recording: Recording) -> Evaluation:
+    return Evaluation(kept, recording)
+
+
+def _report(evaluation: Evaluation, which: int) -> Report:
+    return evaluation[which]
 
 
 class Report(Mapping[str, Any]):
@@ -80,6 +127,10 @@ class Report(Mapping[str, Any]):
 
         return plot_report(self, ax, what)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies and pickles have the same numbers and arrays."""
+        return _report, (self._evaluation, self._which)
+
     def __repr__(self) -> str:
         rmse, nees = self["position_rmse_m"], self["nees_mean"]
         shown = f"position RMSE {rmse:.4g} m" if rmse is not None else "no truth"
@@ -90,7 +141,7 @@ class Report(Mapping[str, Any]):
 class Evaluation(Sequence[Report]):
     """Filters on one recording: a sequence of :class:`Report`, also by the name of the filter."""
 
-    def __init__(self, compiled: _lienav.Evaluation, recording: Recording) -> None:
+    def __init__(self, compiled: _lienav.Evaluation | _Kept, recording: Recording) -> None:
         self._compiled = compiled
         self.recording = recording
         """What they were run on."""
@@ -111,6 +162,10 @@ class Evaluation(Sequence[Report]):
 
     def __len__(self) -> int:
         return len(self._reports)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies and pickles have the same numbers and arrays; :meth:`write` needs the evaluation itself."""
+        return _restored, (_Kept(self._compiled), self.recording)
 
     def __str__(self) -> str:
         return self._compiled.text()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Union
+from typing import TYPE_CHECKING, Any, Union
 
 import numpy as np
 import numpy.typing as npt
@@ -14,14 +14,41 @@ from . import _lienav
 from ._data import Floats, Integers, as_floats, as_integers, to_ns
 from ._errors import WrongCall
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
 Trajectory = Union[str, "os.PathLike[str]", npt.ArrayLike, "tuple[npt.ArrayLike, npt.ArrayLike]"]
+
+
+class _Kept:
+    """What a copied or pickled judgement has of the compiled one."""
+
+    def __init__(self, compiled: _lienav.Judgement | _Kept) -> None:
+        self._texts = compiled.json(), compiled.text()
+        self._arrays = compiled.stamp_ns(), compiled.error(), compiled.nees()
+
+    def json(self) -> str:
+        return self._texts[0]
+
+    def text(self) -> str:
+        return self._texts[1]
+
+    def stamp_ns(self) -> Integers:
+        return self._arrays[0]
+
+    def error(self) -> Floats:
+        return self._arrays[1]
+
+    def nees(self) -> Floats:
+        return self._arrays[2]
 
 
 class Judgement(Mapping[str, Any]):
     """The numbers of an estimate, by the keys of the JSON report of `lienav judge`: `judgement["nees_mean"]`. Where
     something cannot be known, they hold `None`; `print(judgement)` gives the table."""
 
-    def __init__(self, compiled: _lienav.Judgement) -> None:
+    def __init__(self, compiled: _lienav.Judgement | _Kept) -> None:
         self._compiled = compiled
         self._numbers: dict[str, Any] = json.loads(compiled.json())
 
@@ -39,6 +66,19 @@ class Judgement(Mapping[str, Any]):
 
     def __repr__(self) -> str:
         return f"<lienav.Judgement of {self['steps']} poses: {self['verdict'] or 'no covariance'}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies and pickles have the same numbers and arrays."""
+        return type(self), (_Kept(self._compiled),)
+
+    def plot(self, *, ax: Axes | None = None, what: str | None = None) -> Figure:
+        """Errors of position and orientation, NEES in its band, and calibration: a matplotlib figure.
+
+        With `ax` or `what`, one panel on axes of your own or new ones: "position", "orientation", "nees" or
+        "calibration". Gives the figure."""
+        from ._plot import plot_judgement
+
+        return plot_judgement(self, ax, what)
 
     @property
     def stamp_ns(self) -> Integers:

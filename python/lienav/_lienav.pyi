@@ -10,6 +10,7 @@ from typing_extensions import Self
 from ._data import (
     AttitudeEstimate,
     Attitudes,
+    Decisions,
     Errors,
     Features,
     Floats,
@@ -121,6 +122,20 @@ class KalmanFilter:
     def time(self) -> float:
         """The seconds that predictions have taken."""
 
+def resumed_kalman_filter(
+    state: bytes,
+    added: Sequence[
+        tuple[
+            Callable[[Floats], npt.ArrayLike],
+            Callable[[Floats], npt.ArrayLike],
+            Sequence[float],
+            Sequence[str],
+            tuple[float, float, float],
+        ]
+    ],
+) -> KalmanFilter:
+    """A filter that goes on where another was copied or pickled."""
+
 class Correction:
     """What a correction did."""
 
@@ -183,6 +198,8 @@ class Slam:
         landmarks; or "world_position" (m, m) or "world_pose" (m, m, rad), of the robot in the world."""
     def poll(self) -> Step | None:
         """The next step that is due; None where there is none."""
+    def decisions(self) -> Decisions:
+        """What the filter did with each measurement of the steps that the last `poll` or `run` has made."""
     def finish(self) -> None:
         """The input has ended: clouds that still wait for odometry are released."""
     def run_arrays(self, arrays: Mapping[str, Any], finish: bool) -> Steps: ...
@@ -479,6 +496,10 @@ class Outcome:
 
 class Attitude:
     def __new__(cls, settings: _Settings = None) -> Attitude: ...
+    def save(self) -> bytes:
+        """All that `restore` needs to go on from here."""
+    def restore(self, state: bytes) -> None:
+        """Goes on where `save` was called, to the last bit; its settings are those of the state."""
     def imu(
         self, stamp_ns: int, angular_velocity: npt.ArrayLike, specific_force: npt.ArrayLike
     ) -> str | None:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from ._evaluation import Evaluation, Report
+    from ._judge import Judgement
     from ._monte_carlo import MonteCarlo
 
 # 95 % of χ² with three degrees of freedom, equally likely to be left on either side.
@@ -136,6 +137,48 @@ def _nees_of_runs(axes: Any, outcome: MonteCarlo) -> None:
     axes.legend(loc="best")
 
 
+def _seconds(judgement: Judgement) -> np.ndarray:
+    stamps = judgement.stamp_ns
+    return (stamps - stamps[:1]) * 1e-9
+
+
+def _distance(axes: Any, judgement: Judgement) -> None:
+    distance = np.linalg.norm(judgement.error[:, :3], axis=1)
+    axes.plot(_seconds(judgement), distance, color=_ESTIMATE, linewidth=0.8)
+    axes.set(xlabel="time [s]", ylabel="position error [m]", ylim=(0.0, None))
+
+
+def _angle(axes: Any, judgement: Judgement) -> None:
+    angle = np.degrees(np.linalg.norm(judgement.error[:, 3:], axis=1))
+    axes.plot(_seconds(judgement), angle, color=_ESTIMATE, linewidth=0.8)
+    axes.set(xlabel="time [s]", ylabel="orientation error [°]", ylim=(0.0, None))
+
+
+def _judged_nees(axes: Any, judgement: Judgement) -> None:
+    found = judgement["consistency"]["pose"]
+    axes.plot(_seconds(judgement), judgement.nees[:, 2], color=_ESTIMATE, linewidth=0.8)
+    if found is not None:
+        axes.axhline(found["dof"], color=_TRUTH, linewidth=0.8, linestyle="--", label=f"{found['dof']} is right")
+        axes.legend(loc="best")
+    axes.set(xlabel="time [s]", ylabel="NEES of the pose", ylim=(0.0, None))
+
+
+def _calibration(axes: Any, judgement: Judgement) -> None:
+    axes.plot([0, 1], [0, 1], color=_TRUTH, linewidth=0.8, linestyle="--")
+    found = judgement["calibration"]
+    if found is not None:
+        axes.plot([0, *found["claimed"]], [0, *found["found"]], color=_ESTIMATE, linewidth=1.2)
+    axes.set(xlabel="claimed quantile", ylabel="found within", xlim=(0, 1), ylim=(0, 1))
+
+
+_OF_JUDGEMENT: dict[str, Callable[[Any, Judgement], None]] = {
+    "position": _distance,
+    "orientation": _angle,
+    "nees": _judged_nees,
+    "calibration": _calibration,
+}
+
+
 _OF_RUNS: dict[str, Callable[[Any, MonteCarlo], None]] = {"error": _rmse_of_runs, "nees": _nees_of_runs}
 
 
@@ -191,4 +234,17 @@ def plot_monte_carlo(outcome: MonteCarlo, ax: Any = None, what: str | None = Non
     for panel, one in zip(_OF_RUNS.values(), axes):
         panel(one, outcome)
     axes[0].set(xlabel="", title=f"{outcome['scenario']}, {outcome['runs']} runs")
+    return figure
+
+
+def plot_judgement(judgement: Judgement, ax: Any = None, what: str | None = None) -> Figure:
+    """See Judgement.plot."""
+    if ax is not None or what is not None:
+        return _on(_pyplot().subplots()[1] if ax is None else ax, what, _OF_JUDGEMENT, judgement)
+    figure: Figure
+    figure, axes = _pyplot().subplot_mosaic(
+        [["position", "nees"], ["orientation", "calibration"]], figsize=(10, 6), layout="constrained"
+    )
+    for name, panel in _OF_JUDGEMENT.items():
+        panel(axes[name], judgement)
     return figure

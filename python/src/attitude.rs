@@ -15,7 +15,7 @@ use lienav_io::bag::Topics;
 use lienav_io::inertial::open;
 use nalgebra::{Quaternion, UnitQuaternion, Vector3};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBytes, PyDict};
 use std::collections::BTreeMap;
 
 const NODE: &str = "attitude_node";
@@ -41,6 +41,18 @@ impl Attitude {
     #[pyo3(signature = (settings=None))]
     fn new(settings: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
         Filter::new(config(settings)?).map(Self).map_err(wrong_call)
+    }
+
+    /// All that `restore` needs to go on from here.
+    fn save<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        Ok(PyBytes::new(py, self.0.save().map_err(failed)?.as_bytes()))
+    }
+
+    /// Goes on where `save` was called, to the last bit; its settings are those of the state.
+    fn restore(&mut self, #[pyo3(from_py_with = arguments::state)] state: Bound<'_, PyBytes>) -> PyResult<()> {
+        let text = std::str::from_utf8(state.as_bytes()).map_err(failed)?;
+        self.0 = Filter::resume(text).map_err(failed)?;
+        Ok(())
     }
 
     /// Takes in a sample: rad/s (3,), m/s² (3,), in the body frame. Gives None, or why it was not used.

@@ -10,12 +10,12 @@ use lienav_base::stamp::Stamp;
 use lienav_lie::wrap_angle;
 use lienav_slam::{
     Block, CalibrationParameter, Component, Increment, KalmanFilter as Filter, LandmarkMeasurement, Measurement,
-    MeasurementKind, Odometry, Role, Se2, Sensor,
+    MeasurementKind, Odometry, Role, SavedKalmanFilter, Se2, Sensor,
 };
 use nalgebra::{SMatrix, SVector, Vector2};
 use numpy::PyUntypedArrayMethods;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PySlice};
+use pyo3::types::{PyBytes, PyDict, PySlice};
 use std::fmt;
 use std::sync::{Arc, Mutex};
 
@@ -82,12 +82,17 @@ impl<const D: usize> LandmarkMeasurement<D> for Model<D> {
     }
 }
 
+/// A sensor as a program has added it.
+type Added = (Py<PyAny>, Py<PyAny>, Vec<f64>, Vec<String>, (f64, f64, f64));
+
 /// A Kalman filter that a program steps: `predict` moves the state along a motion, `correct` takes a scan in.
 #[pyclass(module = "lienav._lienav")]
 pub struct KalmanFilter {
     filter: Filter,
     /// How many numbers a measurement of each added sensor has.
     dims: Vec<usize>,
+    /// What each of them was added with: h, its derivative, noise row by row, components, mount.
+    added: Vec<Added>,
     raised: Raised,
 }
 
@@ -151,19 +156,23 @@ impl Correction {
     /// What the filter did with each of them: "initialized", "used", "gated" or "held".
     #[getter]
     fn decisions(&self) -> Vec<&'static str> {
-        let word = |role: &Role| match role {
-            Role::First => "initialized",
-            Role::Again => "used",
-            Role::Gated => "gated",
-            Role::Held => "held",
-        };
-        self.0.associated.iter().map(|(_, role)| word(role)).collect()
+        self.0.associated.iter().map(|(_, role)| decision(*role)).collect()
     }
 
     /// Of each measurement that was used: its landmark, None for one of the pose, and its slice of the innovation.
     #[getter]
     fn used(&self) -> Vec<(Option<u32>, usize, usize)> {
         self.0.used.iter().map(|(landmark, range)| (*landmark, range.start, range.end)).collect()
+    }
+}
+
+/// What a filter did with a measurement.
+pub fn decision(role: Role) -> &'static str {
+    match role {
+        Role::First => "initialized",
+        Role::Again => "used",
+        Role::Gated => "gated",
+        Role::Held => "held",
     }
 }
 
@@ -205,6 +214,20 @@ impl KalmanFilter {
         }
     }
 
+    fn add_any(&mut self, added: Added, py: Python<'_>) -> PyResult<String> {
+        let (h, jacobian, rows, words, (x, y, theta)) = &added;
+        let components = words.iter().map(|word| component(word)).collect::<PyResult<Vec<_>>>()?;
+        let (mount, functions) = (Se2::new(*x, *y, *theta), (h.clone_ref(py), jacobian.clone_ref(py)));
+        let kind = match words.len() {
+            1 => self.add::<1>(functions, rows, &components, mount),
+            2 => self.add::<2>(functions, rows, &components, mount),
+            3 => self.add::<3>(functions, rows, &components, mount),
+            d => Err(wrong_call(format!("a measurement has one to three numbers, and noise is of {d}"))),
+        }?;
+        self.added.push(added);
+        Ok(kind)
+    }
+
     /// The kind of a word, and how many numbers its measurements have.
     fn kind(&self, word: &str) -> PyResult<(MeasurementKind, usize)> {
         let Some(k) = word.strip_prefix("added:").and_then(|k| k.parse::<u8>().ok()) else { return kind_named(word) };
@@ -223,7 +246,7 @@ impl KalmanFilter {
         let study = study(None, settings)?;
         let filter = study.composed(&study.filter).map_err(wrong_call)?;
         let filter = Filter::new(filter, study.config()).map_err(wrong_call)?;
-        Ok(Self { filter, dims: Vec::new(), raised: Raised::default() })
+        Ok(Self { filter, dims: Vec::new(), added: Vec::new(), raised: Raised::default() })
     }
 
     /// Adds a sensor of landmarks whose model is written in Python: h(z) gives (d,) and H(z) gives (d, 2), its
@@ -244,14 +267,21 @@ impl KalmanFilter {
         if words.len() != d {
             return Err(wrong_call(format!("components has {} words for {d} numbers", words.len())));
         }
-        let components = words.iter().map(|word| component(word)).collect::<PyResult<Vec<_>>>()?;
-        let (mount, functions) = (Se2::new(mount.0, mount.1, mount.2), (h, jacobian));
-        match d {
-            1 => self.add::<1>(functions, &rows, &components, mount),
-            2 => self.add::<2>(functions, &rows, &components, mount),
-            3 => self.add::<3>(functions, &rows, &components, mount),
-            _ => Err(wrong_call(format!("a measurement has one to three numbers, and noise is of {d}"))),
-        }
+        Python::attach(|py| self.add_any((h.clone_ref(py), jacobian.clone_ref(py), rows, words, mount), py))
+    }
+
+    /// The state and the added sensors: what a copy or a pickle goes on from, to the last bit.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let state = PyBytes::new(py, &serde_json::to_vec(&self.filter.save()).map_err(failed)?);
+        let added: Vec<Added> = self
+            .added
+            .iter()
+            .map(|(h, jacobian, noise, words, mount)| {
+                (h.clone_ref(py), jacobian.clone_ref(py), noise.clone(), words.clone(), *mount)
+            })
+            .collect();
+        let resumed = py.import("lienav._lienav")?.getattr("resumed_kalman_filter")?;
+        Ok((resumed, (state, added)).into_pyobject(py)?.into_any())
     }
 
     /// Moves the state along (x m, y m, θ rad), seen from the base before, with the (3, 3) covariance of that.
@@ -364,4 +394,18 @@ impl KalmanFilter {
 
 fn calibration_name(parameter: CalibrationParameter) -> String {
     format!("calibration:{}", parameter.word())
+}
+
+/// A filter that goes on where another was copied or pickled.
+#[pyfunction]
+pub fn resumed_kalman_filter(py: Python<'_>, state: Bound<'_, PyBytes>, added: Vec<Added>) -> PyResult<KalmanFilter> {
+    let damaged = |error: serde_json::Error| failed(format!("the state is damaged: {error}; use an older copy"));
+    let saved: SavedKalmanFilter = serde_json::from_slice(state.as_bytes()).map_err(damaged)?;
+    let filter = Filter::new(saved.filter, saved.config.clone()).map_err(failed)?;
+    let mut resumed = KalmanFilter { filter, dims: Vec::new(), added: Vec::new(), raised: Raised::default() };
+    for sensor in added {
+        resumed.add_any(sensor, py)?;
+    }
+    resumed.filter.restore(saved).map_err(failed)?;
+    Ok(resumed)
 }

@@ -32,7 +32,7 @@ mod _lienav {
     #[pymodule_export]
     use crate::judge::{Judgement, judge};
     #[pymodule_export]
-    use crate::kalman_filter::{Correction, KalmanFilter};
+    use crate::kalman_filter::{Correction, KalmanFilter, resumed_kalman_filter};
     #[pymodule_export]
     use crate::lie::lie;
     #[pymodule_export]

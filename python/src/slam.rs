@@ -3,6 +3,7 @@
 use crate::arguments;
 use crate::arrays::{Floats, array, data, matrix2_rows, matrix3, matrix3_rows, noise, numbers, value};
 use crate::errors::{failed, wrong_call};
+use crate::kalman_filter::decision;
 use crate::messages::{InputArrays, Kind, Messages, identity, kind_named};
 use crate::recording::Recording;
 use crate::settings::{set_mode, study};
@@ -12,7 +13,7 @@ use lienav_io::map_file::MapFile;
 use lienav_io::recording::{Feeder, Input};
 use lienav_lie::wrap_angle;
 use lienav_slam::{
-    DropReason, Imu, Landmark, Measurement, MeasurementKind, Odometry, PoseEstimate, SavedState, Se2, Slam as Filter,
+    DropReason, Imu, Landmark, Measurement, MeasurementKind, Odometry, PoseEstimate, Role, SavedState, Se2, Slam as Filter,
     Step as Stepped, Tilt,
 };
 use nalgebra::{Matrix3, Vector2};
@@ -31,7 +32,12 @@ pub struct Slam {
     /// Steps that a call has taken and not given back, as after Ctrl-C.
     waiting: VecDeque<Stepped>,
     observations: Vec<Measurement>,
+    /// Of the steps that the last call has made.
+    decided: Vec<Decided>,
 }
+
+/// The stamp of a scan, the landmark that a measurement was taken for, and what the filter did with it.
+type Decided = (Stamp, Option<u32>, Role);
 
 /// The result of a cloud.
 #[pyclass(frozen, module = "lienav._lienav")]
@@ -151,7 +157,7 @@ impl Slam {
             let file = MapFile::read(&path).map_err(failed)?;
             slam.set_map(file.map).map_err(|error| failed(format!("the map cannot be used: {error}")))?;
         }
-        Ok(Self { slam, waiting: VecDeque::new(), observations: Vec::new() })
+        Ok(Self { slam, waiting: VecDeque::new(), observations: Vec::new(), decided: Vec::new() })
     }
 
     /// Goes on where `save` was called; what this filter has estimated is forgotten.
@@ -220,7 +226,22 @@ impl Slam {
             return Some(Step(step));
         }
         let slam = &mut self.slam;
-        py.detach(|| slam.poll()).map(Step)
+        let step = py.detach(|| slam.poll())?;
+        self.decided.clear();
+        note(&mut self.decided, &self.slam, &step);
+        Some(Step(step))
+    }
+
+    /// What the filter did with each measurement of the steps that the last `poll` or `run` has made.
+    fn decisions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let (all, n) = (&self.decided, self.decided.len());
+        let fields = PyDict::new(py);
+        fields.set_item("stamp_ns", array(py, all.iter().map(|(stamp, ..)| stamp.nanos()).collect(), &[n])?)?;
+        let landmarks = all.iter().map(|(_, landmark, _)| landmark.map_or(-1, i64::from)).collect();
+        fields.set_item("landmark", array(py, landmarks, &[n])?)?;
+        let words: Vec<&str> = all.iter().map(|(.., role)| decision(*role)).collect();
+        fields.set_item("decision", py.import("numpy")?.call_method1("array", (words, "U11"))?)?;
+        data(py, "Decisions", &fields)
     }
 
     /// The input has ended: clouds that still wait for odometry are released.
@@ -407,13 +428,15 @@ impl Slam {
         mut take: impl FnMut(&mut Filter, &M) -> Result<(), DropReason> + Send,
         finish: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
+        self.decided.clear();
         for some in messages.chunks(AT_ONCE) {
-            let (slam, waiting, take) = (&mut self.slam, &mut self.waiting, &mut take);
+            let (slam, waiting, decided, take) = (&mut self.slam, &mut self.waiting, &mut self.decided, &mut take);
             py.detach(|| {
                 for message in some {
                     // What is refused is counted.
                     let _counted = take(slam, message);
                     while let Some(step) = slam.poll() {
+                        note(decided, slam, &step);
                         waiting.push_back(step);
                     }
                 }
@@ -423,12 +446,18 @@ impl Slam {
         if finish {
             self.slam.finish();
             while let Some(step) = self.slam.poll() {
+                note(&mut self.decided, &self.slam, &step);
                 self.waiting.push_back(step);
             }
         }
         let steps = std::mem::take(&mut self.waiting);
         step_arrays(py, &Vec::from(steps))
     }
+}
+
+/// Keeps what the filter did with the measurements of its last step.
+fn note(decided: &mut Vec<Decided>, slam: &Filter, step: &Stepped) {
+    decided.extend(slam.decided().map(|(landmark, role)| (step.estimate.stamp, landmark, role)));
 }
 
 fn step_arrays<'py>(py: Python<'py>, steps: &[Stepped]) -> PyResult<Bound<'py, PyAny>> {

@@ -109,6 +109,7 @@ steps: lienav.Steps = slam.run(recording)
 step: lienav.Step | None = slam.poll()
 pose: lienav.Pose | None = slam.predicted()
 landmarks: lienav.Landmarks = slam.landmarks()
+of_gate: lienav.Decisions = slam.decisions()
 evaluation: lienav.Evaluation = lienav.evaluate(recording, ["default", "ekf"])
 report: lienav.Report = evaluation["ekf"]
 first: lienav.Report = evaluation[0]
@@ -169,19 +170,20 @@ def test_a_script_with_every_class_is_typed_strictly(tmp_path):
     assert "Incompatible types in assignment" in done.stdout, done.stdout
 
 
-def blocks():
-    text = (SOURCE.parent / "docs" / "python.md").read_text()
+def blocks(page):
+    text = (SOURCE.parent / "docs" / page).read_text()
     return re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
 
 
-def test_the_examples_of_the_page_run(tmp_path, monkeypatch):
-    """docs/python.md, from its first block to its last, but those that want another engine."""
+@pytest.mark.parametrize("page", ["python.md", "own-ekf.md"])
+def test_the_examples_of_the_page_run(page, tmp_path, monkeypatch):
+    """From its first block to its last, but those that want another engine."""
     monkeypatch.chdir(tmp_path)
     names = {}
-    assert len(blocks()) > 5
-    for block in blocks():
+    assert len(blocks(page)) > 5
+    for block in blocks(page):
         if not any(engine in block for engine in ("import ray", "mpi4py", "distributed")):
-            exec(compile(block, "docs/python.md", "exec"), names)
+            exec(compile(block, f"docs/{page}", "exec"), names)
 
 
 NOTEBOOKS = sorted((SOURCE / "notebooks").glob("*.ipynb"))

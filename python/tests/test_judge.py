@@ -1,6 +1,8 @@
 """The referee: arrays and files give the same numbers, which are those of numpy and of the command line."""
 
+import copy
 import json
+import pickle
 
 import numpy as np
 import pytest
@@ -82,3 +84,23 @@ def test_what_is_wrong_is_named():
         lienav.judge("nowhere.tum", (stamps, truth))
     nothing = lienav.judge((stamps, estimate), (stamps, truth))
     assert [nothing[key] for key in ("nees_mean", "verdict")] == [None, None]
+
+
+@pytest.mark.parametrize("way", [copy.copy, copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))])
+def test_a_judgement_is_copied_and_drawn(way):
+    random = np.random.default_rng(5)
+    truth = np.column_stack([np.arange(200.0), np.arange(200.0), np.zeros((200, 2))])
+    estimate = truth + np.pad(0.1 * random.normal(size=(200, 3)), ((0, 0), (1, 0)))
+    judgement = lienav.judge(estimate, truth, np.tile(0.01 * np.eye(3), (200, 1, 1)))
+    again = way(judgement)
+    assert type(again) is lienav.Judgement and dict(again) == dict(judgement) and str(again) == str(judgement)
+    assert np.array_equal(again.nees, judgement.nees, equal_nan=True) and np.array_equal(again.error, judgement.error)
+    plt = pytest.importorskip("matplotlib.pyplot")
+    assert len(again.plot().axes) == 4
+    figure, axes = plt.subplots()
+    for what in ("position", "orientation", "nees", "calibration"):
+        assert again.plot(ax=axes, what=what) is figure
+    assert lienav.judge(estimate, truth).plot(what="nees").axes
+    with pytest.raises(lienav.WrongCall, match="what is 'map'"):
+        again.plot(what="map")
+    plt.close("all")

@@ -286,3 +286,21 @@ def test_other_threads_run_while_the_filter_works(recording):
 
 def test_json_of_the_settings_is_plain(recording):
     assert json.loads(json.dumps(recording.settings)) == recording.settings
+
+
+def test_decisions_are_those_of_the_gate(recording):
+    filter = lienav.Slam({"gate.probability": 0.9})
+    steps = filter.run(recording)
+    decisions = filter.decisions()
+    assert len(decisions) == len(decisions.landmark) == len(decisions.decision) > 100
+    assert set(decisions.decision) <= {"initialized", "used", "gated", "held"}
+    count = {word: int((decisions.decision == word).sum()) for word in ("initialized", "used", "gated")}
+    assert count["used"] == steps.accepted.sum() and count["initialized"] == steps.added.sum()
+    assert 0 < count["gated"] <= steps.rejected.sum()
+    assert np.isin(decisions.stamp_ns, steps.stamp_ns).all()
+    one = lienav.Slam()
+    one.odometry(0, 0.0)
+    one.features(0, [[5.0, 0.0], [3.0, 1.0]], [7, 9])
+    one.odometry(100_000_000, 0.0)
+    assert one.poll() is not None
+    assert list(one.decisions().landmark) == [7, 9] and list(one.decisions().decision) == ["initialized"] * 2

@@ -2,6 +2,7 @@
 
 use super::arguments::at_least_one;
 use super::output::Output;
+use super::referee;
 use clap::builder::PossibleValuesParser;
 use lienav_eval::honesty;
 use lienav_eval::thesis5::{self, PRINTED};
@@ -60,7 +61,7 @@ pub(super) struct Args {
     /// Of thesis-5 and all: how many runs each cell of the tables has [default: 50]
     #[arg(long, value_name = "N", value_parser = at_least_one())]
     pub(super) runs: Option<u64>,
-    /// Of thesis-5, honesty and all: the seeds of the runs come from this [default: 1]
+    /// Of thesis-5, honesty, referee and all: the seeds of the runs come from this [default: 1]
     #[arg(long)]
     pub(super) seed: Option<u64>,
     /// Of thesis-5: only these tables, separated by commas
@@ -80,6 +81,15 @@ pub(super) struct Args {
     /// Of honesty: leave the scenarios out
     #[arg(long, requires = "sources")]
     pub(super) recordings_only: bool,
+    /// Of referee: a folder with recordings, by their paths or names; may be given several times
+    #[arg(long, value_name = "DIR")]
+    pub(super) data: Vec<PathBuf>,
+    /// Of referee: the Python that has numpy, and gtsam and vqf where their rows are wanted
+    #[arg(long, value_name = "PROGRAM", default_value = "python3")]
+    pub(super) python: String,
+    /// Of referee: also this estimate of another program, as `judge` takes it; may be given several times
+    #[arg(long = "estimate", value_name = "RECORDING:NAME=FILE")]
+    pub(super) estimates: Vec<String>,
     #[command(flatten)]
     pub(super) output: Output,
 }
@@ -91,10 +101,11 @@ const EXAMPLES: &str = "Examples:
   lienav reproduce all --out everything
   lienav reproduce inertial --recording imu.csv
   lienav reproduce honesty --source woods:lost_in_the_woods --out honesty
+  lienav reproduce referee --data recordings --python v/bin/python --out referee
   lienav reproduce thesis-5 --runs 50 --batch --out thesis-5
   lienav reproduce thesis-5 --tables 5.3,5.4 --json";
 
 /// What can be run again, by name, and what it is.
 pub(super) fn names() -> impl Iterator<Item = (&'static str, &'static str)> {
-    of_integrators().chain([thesis5::NAME, honesty::NAME, ALL])
+    of_integrators().chain([thesis5::NAME, honesty::NAME, referee::NAME, ALL])
 }

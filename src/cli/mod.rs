@@ -32,6 +32,7 @@ mod parameters;
 mod play;
 mod progress;
 mod record;
+mod referee;
 mod reproduce;
 mod scenario;
 mod serve;

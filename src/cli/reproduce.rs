@@ -5,6 +5,7 @@ use super::failure::{Failure, print};
 use super::honesty as of_noise;
 use super::laboratory;
 use super::progress;
+use super::referee;
 use lienav_eval::honesty;
 use lienav_eval::thesis5::{self, Thesis5};
 
@@ -16,22 +17,32 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
         name if name == ALL.0 => {
             refuse_foreign(args, &of_tables(args))?;
             refuse_foreign(args, &of_honesty(args))?;
+            refuse_foreign(args, &of_referee(args))?;
             laboratory::run_all(args)
         }
         name if name == thesis5::NAME.0 => {
             refuse_foreign(args, &[("--quick", args.quick), ("--recording", args.recording.is_some())])?;
             refuse_foreign(args, &of_honesty(args))?;
+            refuse_foreign(args, &of_referee(args))?;
             filters(args)
         }
         name if name == honesty::NAME.0 => {
             refuse_foreign(args, &of_tables(args))?;
             refuse_foreign(args, &[("--recording", args.recording.is_some())])?;
+            refuse_foreign(args, &of_referee(args))?;
             of_noise::run(args)
+        }
+        name if name == referee::NAME.0 => {
+            refuse_foreign(args, &of_tables(args))?;
+            refuse_foreign(args, &of_honesty(args))?;
+            refuse_foreign(args, &[("--recording", args.recording.is_some()), ("--runs", args.runs.is_some())])?;
+            referee::run(args)
         }
         _ => {
             refuse_foreign(args, &[("--runs", args.runs.is_some()), ("--seed", args.seed.is_some())])?;
             refuse_foreign(args, &of_tables(args))?;
             refuse_foreign(args, &of_honesty(args))?;
+            refuse_foreign(args, &of_referee(args))?;
             laboratory::run(args)
         }
     }
@@ -45,6 +56,11 @@ fn of_tables(args: &Args) -> [(&'static str, bool); 2] {
 /// What only the tables of honesty take.
 fn of_honesty(args: &Args) -> [(&'static str, bool); 2] {
     [("--source", !args.sources.is_empty()), ("--recordings-only", args.recordings_only)]
+}
+
+/// What only the table of the referee takes.
+fn of_referee(args: &Args) -> [(&'static str, bool); 2] {
+    [("--data", !args.data.is_empty()), ("--estimate", !args.estimates.is_empty())]
 }
 
 fn list() -> Result<(), Failure> {

@@ -115,3 +115,39 @@ fn numbers_are_those_of_numpy_and_of_evo_where_they_are_installed() {
     assert!(done.status.success(), "{said}{}", String::from_utf8_lossy(&done.stderr));
     assert!(said.contains("numbers compared"), "{said}");
 }
+
+#[test]
+fn the_table_of_the_referee_has_a_row_for_each_estimator_and_takes_one_of_the_user() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("referee").to_str().unwrap().to_owned();
+    let words = ["reproduce", "referee", "--quick", "--seed", "3", "--out", &out, "--json"];
+    let first = json(&output(&words));
+    let row = |table: &serde_json::Value, name: &str| {
+        let rows = table["rows"].as_array().unwrap();
+        rows.iter().find(|row| row["estimator"] == name).unwrap_or_else(|| panic!("{name} in {table}")).clone()
+    };
+    for name in ["default", "ekf", "batch"] {
+        assert!(row(&first, name)["nees_mean"].as_f64().unwrap() > 0.0, "{first}");
+    }
+    // Without their packages, the others say why there is nothing.
+    for name in ["numpy-ekf", "gtsam-isam2", "gtsam-batch"] {
+        let found = row(&first, name);
+        assert!(found["nees_mean"].is_f64() || found["left_out"].as_str().is_some_and(|why| why.len() > 5), "{found}");
+    }
+    assert!(first["missing"].as_array().unwrap().len() > 8, "{first}");
+    for name in ["report.html", "report.csv", "report.tex", "report.txt", "simulated/judged/report.html"] {
+        assert!(Path::new(&out).join(name).exists(), "{name}");
+    }
+    // The plain EKF of numpy is the EKF of lienav, but for its gate.
+    if let Some(error) = row(&first, "numpy-ekf")["position_rmse_m"].as_f64() {
+        let ours = row(&first, "ekf")["position_rmse_m"].as_f64().unwrap();
+        assert!((error / ours - 1.0).abs() < 0.1, "{error} {ours}");
+    }
+    let mine = format!("simulated:mine={out}/simulated/estimates/ekf.csv");
+    let second = json(&output(&[&words[..], &["--estimate", &mine]].concat()));
+    assert_eq!(row(&second, "mine")["position_rmse_m"], row(&first, "ekf")["position_rmse_m"]);
+    assert_eq!(row(&second, "default"), row(&first, "default"));
+    let said = complaint(&["reproduce", "referee", "--estimate", "nowhere:a=b.csv"], 2);
+    assert!(said.contains("there is no recording 'nowhere'"), "{said}");
+    assert!(complaint(&["reproduce", "honesty", "--data", "."], 2).contains("--data does not apply to honesty"));
+}

@@ -7,6 +7,11 @@ pub const PROGRAMS: &[&str] =
 /// The command as it is written, what is run instead, and why.
 pub const INSTEAD: &[(&str, &str, &str)] = &[
     (
+        "lienav reproduce referee --data recordings --python v/bin/python --out referee",
+        "lienav reproduce referee --quick --out referee",
+        "data sets of others, and packages that not every machine has; the simulated recording is run",
+    ),
+    (
         "lienav evaluate woods:FOLDER --filter default",
         "lienav evaluate woods:lost_in_the_woods --filter default",
         "FOLDER stands for a folder",

@@ -1,6 +1,7 @@
 //! One Gaussian belief about the error of the estimate: its mean, zero or small, and its covariance.
 
 use nalgebra::{Matrix3, SMatrix, SVector, Vector3};
+use serde::{Deserialize, Serialize};
 
 /// Where ξ is in an error.
 pub const XI: usize = 0;
@@ -27,7 +28,7 @@ pub type Covariance = SMatrix<f64, SIZE, SIZE>;
 pub type Columns = SMatrix<f64, SIZE, 3>;
 
 /// A Gaussian distribution of the error (ξ, b, ν, a, ρ, M, r).
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Belief {
     /// Zero where the estimate is what this belief expects.
     pub mean: Error,

@@ -4,10 +4,11 @@ use super::{DropReason, MagnetometerConfig};
 use lienav_base::stamp::Stamp;
 use lienav_lie::wrap_angle;
 use nalgebra::Vector3;
+use serde::{Deserialize, Serialize};
 use std::f64::consts::FRAC_PI_2;
 
 /// Strength (any unit) and dip (rad, positive downwards) of a field.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Kind {
     strength: f64,
     dip: f64,
@@ -25,7 +26,7 @@ impl Kind {
 }
 
 /// Watches the field. The first one is taken for usual; a different one has to stay for a while to become it.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct FieldWatch {
     usual: Option<Kind>,
     /// A different field, and since when there is no other.

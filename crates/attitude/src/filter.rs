@@ -2,10 +2,12 @@
 
 mod estimate;
 mod magnetic;
+mod saved;
 mod starting;
 
 #[cfg(test)]
 pub(super) use estimate::MOUNT_STD;
+pub use saved::ResumeError;
 
 use super::belief::{Belief, GYRO, InitialStd, NU, RHO, XI};
 use super::field::FieldWatch;
@@ -25,6 +27,7 @@ use lienav_base::stamp::Stamp;
 use lienav_integrate::attitude::{Method, Samples};
 use lienav_lie::{LieGroup, Quat, hat};
 use nalgebra::{Matrix3, UnitQuaternion, Vector3};
+use serde::{Deserialize, Serialize};
 use statrs::distribution::{ChiSquared, ContinuousCDF};
 use std::f64::consts::PI;
 
@@ -51,9 +54,11 @@ const LEVELLED_STD: f64 = 0.3;
 /// assert!(estimate.at_rest && (estimate.gyro_bias.z - 0.01).abs() < 1e-4);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+#[derive(Serialize, Deserialize)]
 pub struct Attitude {
     config: Config,
     /// χ² bound of the gate for rest.
+    #[serde(skip)]
     rest_gate: f64,
     state: State,
     samples: Samples,

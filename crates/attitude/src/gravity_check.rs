@@ -6,6 +6,7 @@
 //! is wrong.
 
 use nalgebra::Vector3;
+use serde::{Deserialize, Serialize};
 
 /// Over which the mean is taken, s: longer than anything but a vehicle in flight accelerates like gravity in one
 /// direction.
@@ -19,7 +20,7 @@ const LEAST_COSINE: f64 = 0.5;
 const LEAST_FORCE: f64 = 0.5;
 
 /// The mean of the specific force in the world frame, compared with the vertical.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct GravityCheck {
     /// m/s².
     mean: Vector3<f64>,

@@ -2,9 +2,10 @@
 
 use lienav_base::stamp::Stamp;
 use nalgebra::Vector3;
+use serde::{Deserialize, Serialize};
 
 /// One sample of an inertial sensor, in the body frame (REP 103: x forward, y left, z up; REP 145).
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ImuSample {
     /// When it was sampled.
     pub stamp: Stamp,

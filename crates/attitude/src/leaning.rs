@@ -4,6 +4,7 @@
 //! last, seen from a heading that drifts. So gravity leaves it as it is.
 
 use nalgebra::Vector3;
+use serde::{Deserialize, Serialize};
 
 /// Over which the variance is taken, s: longer than a bend.
 const MEMORY_S: f64 = 10.0;
@@ -13,7 +14,7 @@ const MEMORY_S: f64 = 10.0;
 const LEVEL_RAD: f64 = 0.1;
 
 /// The mean and the variance of the direction of up in the body's axes.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Leaning {
     seconds: f64,
     mean: Vector3<f64>,

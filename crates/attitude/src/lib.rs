@@ -78,7 +78,7 @@ pub use config::{
     AccelerometerConfig, Config, GyroscopeConfig, InitialConfig, MagnetometerConfig, MotionConfig, RestConfig, SPECS,
     TimingConfig,
 };
-pub use filter::Attitude;
+pub use filter::{Attitude, ResumeError};
 pub use input::{ImuSample, MagneticField};
 pub use lienav_base::clock::TimeJump;
 pub use output::{Counts, DropReason, Estimate};

@@ -15,6 +15,7 @@ use super::motion::Motion;
 use super::state::State;
 use super::transition::{Noise, Transition};
 use nalgebra::{Matrix3, Vector3};
+use serde::{Deserialize, Serialize};
 
 const COUNT: usize = 6;
 
@@ -34,7 +35,7 @@ const HYPOTHESES: [(Noise, f64); COUNT] = [
 const DWELL_S: f64 = 30.0;
 
 /// A belief under one assumption about the noise.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Hypothesis {
     noise: Noise,
     prior: f64,
@@ -44,7 +45,7 @@ struct Hypothesis {
 }
 
 /// All hypotheses, of one estimate.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Mixture {
     hypotheses: [Hypothesis; COUNT],
 }

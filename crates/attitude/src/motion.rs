@@ -14,9 +14,10 @@
 
 use super::MotionConfig;
 use nalgebra::Vector3;
+use serde::{Deserialize, Serialize};
 
 /// What is known of the motion's size.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Motion {
     /// The innovation averaged over a correlation time, m, world frame.
     mean: Vector3<f64>,

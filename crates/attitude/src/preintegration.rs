@@ -1,9 +1,10 @@
 //! Preintegration of the samples between two corrections: the integrals that the propagation of the covariance needs.
 
 use nalgebra::{Matrix3, Vector3};
+use serde::{Deserialize, Serialize};
 
 /// Integrals over the samples that have moved R̂ and v̂ since the covariance was propagated last.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Preintegration {
     /// T, s.
     pub duration: f64,

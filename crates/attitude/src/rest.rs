@@ -2,9 +2,10 @@
 
 use super::{ImuSample, RestConfig};
 use nalgebra::Vector3;
+use serde::{Deserialize, Serialize};
 
 /// Detects stationarity.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Rest {
     mean_rate: Vector3<f64>,
     mean_force: Vector3<f64>,

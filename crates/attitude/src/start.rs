@@ -20,6 +20,7 @@ use super::preintegration::Preintegration;
 use super::state::State;
 use lienav_lie::hat;
 use nalgebra::{Matrix3, SMatrix, SVector, UnitQuaternion, Vector3};
+use serde::{Deserialize, Serialize};
 use std::f64::consts::PI;
 
 /// How long, s. With 1 s, a swing on a rope of 2 m (2.8 s) has not shown where it hangs; with 3 s, a bias of 0.08 rad/s
@@ -47,7 +48,7 @@ type Unknowns = SVector<f64, 9>;
 type Information = SMatrix<f64, 9, 9>;
 
 /// What has come since the start.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Levelling {
     /// T, s.
     pub seconds: f64,
@@ -61,7 +62,7 @@ pub struct Levelling {
 }
 
 /// Sums over the ends of the preintegrations, each weighted with its duration, in the axes of the start.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Fit {
     weight: f64,
     information: Information,

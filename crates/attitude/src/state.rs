@@ -11,9 +11,10 @@ use super::belief::{ACCEL, Covariance, Error, GYRO, LEVER, NU, RHO, SCALE, XI};
 use super::preintegration::Preintegration;
 use lienav_lie::{LieGroup, Quat};
 use nalgebra::{Matrix3, UnitQuaternion, Vector3};
+use serde::{Deserialize, Serialize};
 
 /// The estimate.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct State {
     /// R, from the body to the world.
     pub orientation: UnitQuaternion<f64>,

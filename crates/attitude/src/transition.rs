@@ -11,6 +11,7 @@ use super::state::State;
 use super::{AccelerometerConfig, GyroscopeConfig, MotionConfig};
 use lienav_lie::hat;
 use nalgebra::{Matrix3, SMatrix, Vector3};
+use serde::{Deserialize, Serialize};
 
 /// Errors of scales and axes of the gyroscope that are not constant, as a part of those that are. A constant matrix and
 /// bias explain the gyroscope on three trials of BROAD to 0.2° over two minutes of turns, so it is small.
@@ -20,7 +21,7 @@ const CHANGING_SCALES: f64 = 0.05;
 const LEVER_WALK: f64 = 1.0 / 30.0;
 
 /// Spectral densities that a hypothesis adds to those of the configuration.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Noise {
     /// Of the rate, in parts of the rate, 1/√Hz.
     pub rate: f64,

@@ -26,7 +26,7 @@ function powersOfTen(low, high) {
 }
 
 /**
- * A chart in its place. `spec` has: title; unit; caption; height; log (the axis of values); describe() for those who
+ * A chart in its place. `spec` has: title; unit; caption; height; log (the axis of values), down to `least`; describe() for those who
  * do not see it; and layers(), a list of
  *   { kind: 'strip', low, high }                            an interval in which values should be
  *   { kind: 'level', at }                                   a value that is right
@@ -69,7 +69,8 @@ function chart(parent, spec) {
       for (let k = from; k <= to; k += 1) (layer.y ? [layer.y[k]] : [layer.low[k], layer.high[k]]).forEach(take);
     }
     if (low > high) return spec.log ? [0.1, 10] : [-1, 1];
-    if (spec.log) return [low / 1.3, high * 1.3];
+    // What is smaller than `least` lies on the lower edge: a first error of zero would take all of the axis.
+    if (spec.log) return [Math.min(Math.max(low, spec.least ?? 0), high) / 1.3, high * 1.3];
     const room = 0.05 * (high - low || Math.abs(high) || 1);
     return [low === 0 ? 0 : low - room, high + room];
   }

@@ -61,7 +61,7 @@ function makeCharts() {
       describe: () => shownFilters().map((filter) => `${filter.name}: RMSE ${digits(filter.report.orientation_rmse_deg)} degrees.`).join(' ') }),
   ];
   if (page.data.filters.some((filter) => filter.rows.nees.some(known))) {
-    charts.push(chart(parent, { title: 'NEES of the pose', unit: '', height: 220, log: true,
+    charts.push(chart(parent, { title: 'NEES of the pose', unit: '', height: 220, log: true, least: first.dof / 1000,
       caption: `Strip: where 95 % of the values lie if the covariance is right; dashed: ${first.dof}. Above, an estimate is overconfident.`,
       layers: () => [{ kind: 'strip', low: first.band[0], high: first.band[1] }, { kind: 'level', at: first.dof }, ...lines((rows) => rows.nees)],
       describe: () => shownFilters().map((filter) => `${filter.name}: mean ${digits(filter.report.nees_mean)}.`).join(' ') }));
@@ -98,8 +98,9 @@ function makeCalibration(parent) {
     }
     plot.replaceChildren(drawing);
     plot.setAttribute('aria-label', shownFilters().map((filter) => `${filter.name}: mean distance from the diagonal ${percent(filter.report.calibration?.error)}.`).join(' '));
+    const owner = (filter) => (page.data.filters.length > 1 ? `${filter.name}: ` : '');
     const rows = shownFilters().flatMap((filter) => filter.report.axes.map((axis) => element('tr', {},
-      element('th', { scope: 'row' }, swatch(colorOf(filter)), axis.axis.replace('_m', ' [m]').replace('_deg', ' [°]')),
+      element('th', { scope: 'row' }, swatch(colorOf(filter)), owner(filter), axis.axis.replace('_m', ' [m]').replace('_deg', ' [°]')),
       [axis.mean, axis.rms, axis.stated].map((value) => element('td', {}, digits(value))), element('td', {}, known(axis.stated) && axis.stated > 0 ? digits(axis.rms / axis.stated) : '–'))));
     const head = ['axis', 'mean', 'RMS', 'claimed σ', 'RMS / σ'].map((text) => element('th', { scope: 'col' }, text));
     axes.replaceChildren(element('h3', {}, 'Axis by axis'), element('table', {}, element('thead', {}, element('tr', {}, head)), element('tbody', {}, rows)));

@@ -105,7 +105,7 @@ impl Rates {
 }
 
 /// The last samples of a gyroscope, four at most.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Samples {
     /// How many samples there are since the last [`Samples::restart`]; counts up to 4.
     count: u8,

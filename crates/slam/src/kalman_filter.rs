@@ -1,5 +1,7 @@
 //! A filter that a program steps by itself, and whose state it can look at.
 
+mod saved;
+
 use crate::estimator::Estimator;
 use lienav_base::stamp::Stamp;
 use lienav_ekf::covariance::Covariance;
@@ -15,6 +17,8 @@ use lienav_planar::output::{Counts, DropReason, Landmark};
 use lienav_planar::sensor::Sensor;
 use nalgebra::{DMatrix, DVector, Matrix3};
 use std::ops::Range;
+
+pub use saved::SavedKalmanFilter;
 
 /// What one or more numbers of the state are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

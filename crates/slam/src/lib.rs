@@ -239,7 +239,7 @@ pub use lienav_map::{
     NearCovariances, SharedLandmark, Sighting, Verdict,
 };
 
-pub use kalman_filter::{Block, Correction as KalmanCorrection, KalmanFilter};
+pub use kalman_filter::{Block, Correction as KalmanCorrection, KalmanFilter, SavedKalmanFilter};
 pub use noise_estimation::{LearnedNoise, LearnedSensor};
 pub use slam::{
     ExternalMeasurement, LocalMap, ReadExternal, RelocalizeError, ResumeError, SavedState, Slam, TakeMapError,

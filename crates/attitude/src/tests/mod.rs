@@ -6,6 +6,7 @@ mod magnetometer;
 mod motions;
 mod priors;
 mod robustness;
+mod saving;
 mod sensors;
 mod swings;
 mod trips;

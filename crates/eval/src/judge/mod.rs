@@ -8,7 +8,7 @@
 //! - [`steps`] has the errors, whitened by the covariance ([`whiten`]); [`sample`] says how many independent errors a run
 //!   holds, [`consistency`] what follows from them, with its interval;
 //! - [`relative`] and [`motions`] compare motions, [`calibration`] quantiles and axes, [`stretches`] pieces of the run;
-//! - [`contradiction`] finds a convention that fits better, [`agreement`] compares two estimates without a truth,
+//! - [`contradiction`] finds a convention that fits better, [`plausibility`] another unit or clock, [`agreement`] compares two estimates without a truth,
 //!   [`innovations`] judges the residuals of a filter;
 //! - [`run`] does all of it; [`report`], [`text`] and [`folder`] say it.
 
@@ -22,6 +22,7 @@ pub mod folder;
 pub mod innovations;
 pub mod motions;
 pub mod options;
+pub mod plausibility;
 pub mod relative;
 pub mod report;
 pub mod run;

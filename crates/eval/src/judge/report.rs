@@ -7,10 +7,11 @@ use super::consistency::{Consistency, Verdict};
 use super::contradiction::Contradiction;
 use super::motions::MotionConsistency;
 use super::options::Options;
+use super::plausibility;
 use super::relative::Relative;
 use super::sample::median;
 use super::space::Space;
-use super::steps::Steps;
+use super::steps::{Setting, Steps};
 use super::stretches::Stretch;
 use lienav_io::trajectory::Trajectory;
 use serde::Serialize;
@@ -129,6 +130,8 @@ pub struct Source<'a> {
     pub pairs: &'a Pairs,
     /// Their errors.
     pub steps: &'a Steps,
+    /// What they are made of.
+    pub setting: Setting<'a>,
     /// Of the true path, m.
     pub length_m: f64,
     /// RMSE of position, m, and orientation, rad, without alignment.
@@ -244,11 +247,16 @@ fn warnings(source: &Source<'_>, parts: &Parts) -> Vec<String> {
             method.name()
         ));
     }
+    let per_dof = parts.pose.map(|pose| pose.nees_mean / pose.dof as f64);
+    warnings.extend(plausibility::find(&source.setting, per_dof));
     if 0 < steps.unstated && steps.unstated < pairs.len() {
         warnings.push(format!("{} of {} poses state no covariance", steps.unstated, pairs.len()));
     }
-    if steps.singular > 0 {
-        warnings.push(format!("{} covariances are singular or not positive definite", steps.singular));
+    let stated = pairs.len() - steps.unstated;
+    let regular = steps.white[2].len() / source.space.all().len();
+    if regular < stated {
+        let unusable = stated - regular;
+        warnings.push(format!("{unusable} of {stated} covariances of the pose are singular or not positive definite"));
     }
     let is_constant = estimate.covariances.windows(2).all(|pair| pair[0] == pair[1]);
     if estimate.covariances.len() > 10 && is_constant && estimate.stated(0).is_some() {

@@ -109,6 +109,7 @@ pub fn judge(estimate: &Trajectory, truth: &Trajectory, options: &Options) -> Re
         space,
         pairs: &pairs,
         steps: &steps,
+        setting,
         length_m,
         raw: rms_errors(&Setting { alignment: &unaligned, ..setting }),
         aligned: (best, aligned, rms_errors(&Setting { alignment: &aligned, ..setting })),

@@ -28,10 +28,8 @@ pub struct Options {
 pub fn open(source: &str, options: &Options, progress: &mut dyn FnMut(u64)) -> Result<Trajectory, OpenError> {
     let (path, rest) = split(source);
     if !path.exists() {
-        return Err(OpenError::Source {
-            given: source.to_owned(),
-            problem: "no such file or folder (a trajectory is FILE, BAG:TOPIC or BAG:/tf:PARENT:CHILD)".to_owned(),
-        });
+        let problem = "no such file or folder; a trajectory is FILE, BAG:TOPIC or BAG:/tf:PARENT:CHILD";
+        return Err(OpenError::Bag { path: source.into(), problem: problem.to_owned() });
     }
     let mut trajectory = if is_bag(path) {
         let place = match *rest.split(':').collect::<Vec<_>>() {

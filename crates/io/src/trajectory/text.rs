@@ -17,6 +17,9 @@ const ROTATION_TOLERANCE: f64 = 0.01;
 /// Stamps are not greater, s: beyond, they are nanoseconds.
 const MOST_SECONDS: f64 = 9e9;
 
+/// Angles beyond a turn are those of a heading that goes on counting, or degrees, rad.
+const MOST_TURN: f64 = 6.3;
+
 /// The poses of one block.
 #[derive(Default)]
 struct Part {
@@ -24,6 +27,8 @@ struct Part {
     poses: Vec<Isometry3<f64>>,
     covariances: Vec<Upper>,
     bad_orientation: u64,
+    /// The greatest angle, rad.
+    largest_angle: f64,
 }
 
 /// Reads a trajectory; `times` has the stamps of a KITTI file.
@@ -47,6 +52,7 @@ pub fn read(
         whole.poses.extend(part.poses);
         whole.covariances.extend(part.covariances);
         whole.bad_orientation += part.bad_orientation;
+        whole.largest_angle = whole.largest_angle.max(part.largest_angle);
         if whole.poses.len() > MOST_POSES { Err(too_many()) } else { Ok(()) }
     };
     blocks::each(path, |text| parse(text, &layout), take, progress)?;
@@ -61,6 +67,13 @@ pub fn read(
     let mut trajectory = Trajectory::new("", whole.stamps, whole.poses, whole.covariances);
     if whole.bad_orientation > 0 {
         trajectory.dropped.insert(BAD_ORIENTATION, whole.bad_orientation);
+    }
+    if whole.largest_angle > MOST_TURN {
+        trajectory.warnings.push(format!(
+            "angles reach {:.1} rad, {:.1} turns: if they are in degrees, write radians",
+            whole.largest_angle,
+            whole.largest_angle / std::f64::consts::TAU
+        ));
     }
     let stated =
         convention.map(|convention| if layout.is_named { convention.of_names() } else { convention.of_array() });
@@ -108,6 +121,7 @@ fn parse(text: &str, layout: &Layout) -> Result<Part, LineProblem> {
             part.bad_orientation += 1;
             continue;
         };
+        part.largest_angle = part.largest_angle.max(row.angles.amax());
         part.stamps.push(row.stamp);
         part.poses.push(pose);
         if has_covariance {

@@ -2,7 +2,7 @@
 
 use crate::slam::Slam;
 use crate::trace::{SeenMeasurement, Trace, TracedMeasurement, TracedStep};
-use lienav_planar::associated::{Associated, Subject};
+use lienav_planar::associated::{Associated, Role, Subject};
 impl Slam {
     /// The measurements of the last step that were associated, in the order of the scan. Those that were left out
     /// before they could be (ambiguous, out of range …) are only in [`Slam::counts`].
@@ -16,6 +16,15 @@ impl Slam {
                 role,
             },
             Subject::Pose => SeenMeasurement { landmark: None, place: None, in_map: None, role },
+        })
+    }
+
+    /// What the filter did with each measurement of the last step that was associated: the landmark that it was taken
+    /// for, `None` for a measurement of the pose, and its role.
+    pub fn decided(&self) -> impl Iterator<Item = (Option<u32>, Role)> + '_ {
+        self.estimator.measurements().iter().map(|&Associated { subject, role, .. }| match subject {
+            Subject::Landmark(id) => (Some(id), role),
+            Subject::Pose => (None, role),
         })
     }
 

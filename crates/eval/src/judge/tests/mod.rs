@@ -1,6 +1,7 @@
 //! Simulated estimators whose covariance is wrong by a known factor, and parts against another way to them.
 
 mod parts;
+mod plausibility;
 
 use crate::judge::alignment::Similarity;
 use crate::judge::associate::Pairs;
