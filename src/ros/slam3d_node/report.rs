@@ -104,6 +104,10 @@ pub fn remedy(word: &str) -> &'static str {
         "bad_stamp" => "send less than 1000000000 nanoseconds",
         "no_angular_velocity" | "no_linear_acceleration" => "use a topic with rates and forces",
         "unreadable" => "look at the publisher: the bytes are no message of the topic's type",
+        "bad_corners" => "look at the detector: corners are finite and follow one another around the tag",
+        "repeated_tag" => "hang each tag once; two families with the same numbers need two nodes",
+        "ambiguous_tag" => "none: a tag face on has two poses; move, hang tags aslant, or let two be in view",
+        "unexplained_tag" => "check tags.size_m, tags.sizes and camera_info: no pose explains the corners",
         _ => "see docs/slam3d.md",
     }
 }
@@ -117,7 +121,7 @@ fn all_dropped(node: &Dropped, slam: &Slam3d) -> Dropped {
 
 /// Reasons that do not make a warning by themselves.
 fn is_ordinary(word: &str) -> bool {
-    [DropReason::Gated, DropReason::Disabled, DropReason::NotStarted].iter().any(|reason| reason.word() == word)
+    [DropReason::Gated, DropReason::Disabled, DropReason::NotStarted, DropReason::AmbiguousTag].iter().any(|reason| reason.word() == word)
 }
 
 impl Report {
