@@ -95,7 +95,8 @@ pub fn run(stop: &Stop) -> Result<(), StartError> {
 fn filter_of(settings: &Settings, config: Config, own: TagConfig) -> Result<Filter, ParameterError> {
     let robot = settings.tags().map_err(ParameterError::Unusable)?;
     if settings.tags.is_used() {
-        let slam = TagSlam3d::new(config, own).map_err(ParameterError::from)?;
+        let mut slam = TagSlam3d::new(config, own).map_err(ParameterError::from)?;
+        slam.expect(settings.tags.detections.len(), settings.uses_odometry());
         return Ok(Filter::Tags { slam, intake: TagIntake::new(robot) });
     }
     let intake = SpaceIntake::new(settings.frames(&config));

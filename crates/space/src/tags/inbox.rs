@@ -65,8 +65,11 @@ pub struct Inbox {
     free: Vec<Images>,
     /// The newest of each source.
     reached: [Option<Stamp>; MOST_CAMERAS + 1],
-    /// The newest of all.
+    /// The newest of all, and the first.
     pub newest: Option<Stamp>,
+    first: Option<Stamp>,
+    /// Sources that are expected to speak, one bit each.
+    expected: u32,
     /// Nothing more is expected.
     pub is_flushed: bool,
 }
@@ -78,6 +81,8 @@ impl Default for Inbox {
             free: Vec::with_capacity(MOST_ITEMS),
             reached: [None; MOST_CAMERAS + 1],
             newest: None,
+            first: None,
+            expected: 0,
             is_flushed: false,
         }
     }
@@ -89,12 +94,13 @@ impl Inbox {
         while let Some(item) = self.items.pop_front() {
             self.recycle(item.what);
         }
-        (self.reached, self.newest, self.is_flushed) = ([None; MOST_CAMERAS + 1], None, false);
+        (self.reached, self.newest, self.first, self.is_flushed) = ([None; MOST_CAMERAS + 1], None, None, false);
     }
 
     /// Time has come to this stamp.
     pub fn note(&mut self, stamp: Stamp) {
         self.newest = self.newest.max(Some(stamp));
+        self.first.get_or_insert(stamp);
         self.is_flushed = false;
     }
 
@@ -113,11 +119,19 @@ impl Inbox {
     }
 
     /// Whether every source has reached this stamp, but for those that are behind the newest of all by more than the
-    /// window: they are silent.
+    /// window: they are silent. For as long, those that are expected are waited for in the beginning.
     pub fn is_due(&self, stamp: Stamp, window_s: f64) -> bool {
-        let Some(newest) = self.newest else { return false };
-        let has_reached = |source: &Stamp| *source >= stamp || newest.since(*source) > window_s;
-        self.is_flushed || self.reached.iter().flatten().all(has_reached)
+        let (Some(newest), Some(first)) = (self.newest, self.first) else { return false };
+        let has_reached = |(k, source): (usize, &Option<Stamp>)| match source {
+            Some(source) => *source >= stamp || newest.since(*source) > window_s,
+            None => self.expected >> k & 1 == 0 || newest.since(first) > window_s,
+        };
+        self.is_flushed || self.reached.iter().enumerate().all(has_reached)
+    }
+
+    /// These many cameras are expected to speak, and odometry or none.
+    pub fn expect(&mut self, cameras: usize, odometry: bool) {
+        self.expected = ((1 << cameras.min(MOST_CAMERAS)) - 1) | u32::from(odometry) << ODOMETRY;
     }
 
     /// What waits, in order.

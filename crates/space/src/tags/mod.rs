@@ -5,7 +5,8 @@
 //! inertial sensor, the motion between frames is that of the odometry, or a velocity that stays nearly the same.
 //!
 //! [`settings`] are what can be set, `inbox` is what waits, [`motion`] moves the state between frames, [`start`] begins,
-//! `running` is a run that has begun, `map` the tags of its state, and `pipeline` is the whole.
+//! `running` is a run that has begun, `face_on` doubts
+//! single tags, `map` the tags of its state, and `pipeline` is the whole.
 //!
 //! A camera on a robot that stands sees a tag of 16 cm, 2 m ahead:
 //!
@@ -28,6 +29,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod face_on;
 mod inbox;
 pub mod input;
 mod map;

@@ -129,6 +129,12 @@ impl TagSlam3d {
         Ok(())
     }
 
+    /// States how many cameras there are and whether there is odometry: in the beginning they are waited for, so that the
+    /// start does not depend on which speaks first.
+    pub fn expect(&mut self, cameras: usize, odometry: bool) {
+        self.inbox.expect(cameras, odometry);
+    }
+
     /// States tags whose places are known, and those that are on boards with others. A filter that runs starts again.
     pub fn set_known(&mut self, known: BTreeMap<u64, KnownTag>, on_board: BTreeMap<u64, OnBoard>) {
         (self.known, self.on_board) = (known, on_board);
@@ -402,10 +408,10 @@ impl TagSlam3d {
     }
 
     /// Looks for the body in the frames that wait: at the first frame with two known tags that are clear; without one for
-    /// a second, where a single tag shows it; and in the end at the better of two poses, with errors that reach the other.
+    /// a second, where a single tag shows it, or else at the better of its two poses, with errors that reach the other.
     fn search(&mut self) -> Option<(Stamp, Se3, [f64; 2])> {
         let window_s = self.config.timing.reorder_window_s;
-        let (odds, is_planar) = (TagOptions::default().odds, self.motion.is_planar);
+        let is_planar = self.motion.is_planar;
         let Self { inbox, known, search, .. } = self;
         for item in inbox.items() {
             let What::Frame(images) = &item.what else { continue };
@@ -421,7 +427,7 @@ impl TagSlam3d {
                 continue;
             }
             search.first.get_or_insert(item.stamp);
-            match start::located(known, &images.sights, odds, is_planar) {
+            match start::shown(known, &images.sights, is_planar) {
                 Some(pose) if count >= 2 => return Some((item.stamp, pose, NEAR)),
                 Some(pose) => _ = search.single.get_or_insert((item.stamp, pose)),
                 None => {
@@ -432,7 +438,7 @@ impl TagSlam3d {
         }
         let waited = |since: Option<Stamp>| since.zip(inbox.newest).map_or(0.0, |(since, newest)| newest.since(since));
         let max_wait_s = self.config.start.max_wait_s;
-        let is_over = max_wait_s > 0.0 && waited(search.first) > max_wait_s;
+        let is_over = max_wait_s > 0.0 && waited(search.first) > max_wait_s.min(SECOND_TAG_S);
         match (search.single, search.likely) {
             // Frames that were dropped meanwhile cannot be begun with.
             (Some((at, pose)), _) if waited(Some(at)) > SECOND_TAG_S => Some((at, pose, NEAR)),
@@ -446,6 +452,9 @@ impl TagSlam3d {
         let motion = if self.motion.twist_at(at).is_some() { (0.0, 0.0) } else { free.unknown };
         let state = start::state_at(pose, covariance, motion, self.own.tags.max_tags, &Filter::GROUP);
         self.begin(state, at);
+        if let Some(running) = &mut self.running {
+            running.search_again();
+        }
     }
 
     /// Begins with a state that a program has made, at a stamp. Frames from before are dropped as `not_started`.

@@ -1,8 +1,10 @@
 //! A run that has begun: the state at its instant, and what is taken in there.
 
+use super::face_on::Doubt;
 use super::inbox::What;
 use super::input::BodyTwist;
 use super::motion::{Motion, Place};
+use super::start;
 use crate::output::{Counts, DropReason, PoseEstimate, Step};
 use lienav_base::stamp::Stamp;
 use lienav_inertial::covariance::NAV;
@@ -13,7 +15,7 @@ use lienav_inertial::preintegration::Preintegrated;
 use lienav_inertial::state::State;
 use lienav_inertial::state::errors::{POSITION, VELOCITY};
 use lienav_inertial::step::Step as Correction;
-use lienav_inertial::tag::filter::{Corrected, TagFilter};
+use lienav_inertial::tag::filter::{Corrected, TagFilter, TagOptions};
 use lienav_inertial::tag::sight::Sight;
 use lienav_lie::{Se3, hat};
 use nalgebra::{Matrix3, Matrix6, SMatrix, Vector3};
@@ -39,6 +41,8 @@ pub struct Running {
     /// Tags that were used and that failed the gate in the last frames, the older the less.
     recent: (f64, f64),
     lost_sigma: [f64; 3],
+    /// Whether the state is put where known tags show it when its rotation is lost.
+    searches: bool,
     /// Whether tags that are not known beforehand are left out.
     pub only_known: bool,
     /// Cameras whose frames were taken in at the instant of the state.
@@ -63,6 +67,7 @@ impl Running {
             ahead: (alone, place),
             recent: (0.0, 0.0),
             lost_sigma,
+            searches: false,
             only_known: false,
             taken: 0,
             last_used: None,
@@ -92,6 +97,27 @@ impl Running {
     pub fn ahead(&self, motion: &Motion) -> Option<PoseEstimate> {
         let (state, place) = &self.ahead;
         estimate(state, &self.tags, place.at, motion)
+    }
+
+    /// From here on, a state whose rotation is lost is put where known tags show it.
+    pub fn search_again(&mut self) {
+        self.searches = true;
+    }
+
+    /// Where the rotation is lost and known tags show it, the state begins there anew; without, wrong poses of a single
+    /// tag are ruled out at higher odds.
+    fn relocate(&mut self, sights: &[Sight], motion: &Motion) {
+        let covariance = self.state.pose_covariance(&self.tags.filter);
+        let turn = (3..6).map(|k| covariance[(k, k)]).sum::<f64>().sqrt();
+        let is_lost = turn > start::TURNED;
+        self.tags.options.odds = if is_lost { start::SURE } else { TagOptions::default().odds };
+        let Some(pose) = start::shown(&self.tags.known, sights, motion.is_planar).filter(|_| is_lost) else {
+            return;
+        };
+        let unknown = if motion.twist_at(self.place.at).is_some() { (0.0, 0.0) } else { self.tags.motion.unknown };
+        let (by, most) = (start::by_axis(start::NEAR), self.tags.options.most_tags);
+        self.state = start::state_at(&pose, &by, unknown, most, &self.tags.filter);
+        self.place = motion.place(self.place.at);
     }
 
     fn restart_ahead(&mut self, motion: &Motion, to: Stamp) {
@@ -193,8 +219,15 @@ impl Running {
             sights.retain(|sight| self.tags.known.contains_key(&sight.id));
             counts.add_many(DropReason::UnknownLandmark, (before - sights.len()) as u64);
         }
+        if self.searches {
+            self.relocate(sights, motion);
+        }
         self.level(motion, counts);
+        let doubt = if self.searches { Doubt::of(sights, &self.state, &self.tags.filter) } else { None };
         let corrected = self.tags.correct(&mut self.state, sights);
+        if let Some(doubt) = doubt {
+            doubt.add(&mut self.state, &self.tags);
+        }
         self.level(motion, counts);
         counts.add_many(DropReason::Gated, corrected.gated as u64);
         counts.add_many(DropReason::AmbiguousTag, corrected.ambiguous as u64);

@@ -6,7 +6,7 @@ use lienav_inertial::state::State;
 use lienav_inertial::state::errors::{GYRO_BIAS, POSITION, VELOCITY};
 use lienav_inertial::state::nav::Nav;
 use lienav_inertial::tag::landmark::KnownTag;
-use lienav_inertial::tag::locate::locate;
+use lienav_inertial::tag::locate::{locate, locate_together};
 use lienav_inertial::tag::sight::Sight;
 use lienav_lie::Se3;
 use nalgebra::{Matrix6, Vector3};
@@ -21,6 +21,14 @@ pub const NEAR: [f64; 2] = [0.5, 3.0];
 /// Where only the better of two poses is known: the other one is about a radian and as many metres away as the tag.
 pub const EITHER: [f64; 2] = [1.0, 3.0];
 
+/// A start by itself takes a pose for the right one at these odds, as twice their logarithm: a million to one, since each
+/// of hundreds of images is a new trial.
+pub const SURE: f64 = 27.6;
+
+/// A state whose rotation is known less well than this, rad, is put where known tags show it: an update could not be
+/// linear.
+pub const TURNED: f64 = 0.4;
+
 /// How many tags of a frame are known.
 pub fn known_in(known: &BTreeMap<u64, KnownTag>, sights: &[Sight]) -> usize {
     sights.iter().filter(|sight| known.contains_key(&sight.id)).count()
@@ -32,9 +40,15 @@ pub fn located(known: &BTreeMap<u64, KnownTag>, sights: &[Sight], odds: f64, is_
     (off_m < START_M).then_some(pose)
 }
 
+/// The same by all of them together, at the odds of [`SURE`].
+pub fn shown(known: &BTreeMap<u64, KnownTag>, sights: &[Sight], is_planar: bool) -> Option<Se3> {
+    let (pose, off_m) = locate_together(known, sights, SURE, |pose| floor(pose, is_planar))?;
+    (off_m < START_M).then_some(pose)
+}
+
 /// The better of the poses that they have, where it is not clear.
 pub fn likely(known: &BTreeMap<u64, KnownTag>, sights: &[Sight], is_planar: bool) -> Option<Se3> {
-    locate(known, sights, 0.0, |pose| floor(pose, is_planar)).map(|(pose, _)| pose)
+    locate_together(known, sights, 0.0, |pose| floor(pose, is_planar)).map(|(pose, _)| pose)
 }
 
 fn floor(pose: &Se3, is_planar: bool) -> f64 {

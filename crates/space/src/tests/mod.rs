@@ -1,10 +1,12 @@
 //! Tests of the pipeline.
 
 mod clocks;
+mod hall;
 mod maps;
 mod order;
 mod silence;
 mod simple;
+mod tags;
 
 use crate::{Config, Frame, Imu, ImuSample, Seen, Sensor, Slam3d, Step, Value};
 use lienav_base::stamp::Stamp;
