@@ -30,8 +30,8 @@ pub struct Doubt {
 }
 
 impl Doubt {
-    /// Of the only tag of a frame, where it is face on and nothing that was known before rules out one of its poses.
-    pub fn of(sights: &[Sight], state: &State, filter: &Filter) -> Option<Self> {
+    /// Of the only tag of a frame, where it is face on.
+    pub fn of(sights: &[Sight]) -> Option<Self> {
         let [sight] = sights else { return None };
         let solutions = solve(sight)?;
         let best = &solutions.best;
@@ -48,8 +48,12 @@ impl Doubt {
             }
         };
         let turn = apart.max(LEAST);
-        let doubt = Self { turn, place: turn * ray.norm() };
-        (deviations(state, filter)[1] > turn / RULED_OUT).then_some(doubt)
+        Some(Self { turn, place: turn * ray.norm() })
+    }
+
+    /// Whether a state that has learned nothing of such frames rules out one of the poses.
+    pub fn is_decided(&self, clear: &State, filter: &Filter) -> bool {
+        deviations(clear, filter)[1] <= self.turn / RULED_OUT
     }
 
     /// Widens the errors of the pose to it.

@@ -38,6 +38,8 @@ pub struct Running {
     place: Place,
     /// The pose at the newest twist or image: the state without its tags.
     ahead: (State, Place),
+    /// The state without its tags, as if frames with a single tag face on had not been taken in.
+    clear: (State, Place),
     /// Tags that were used and that failed the gate in the last frames, the older the less.
     recent: (f64, f64),
     lost_sigma: [f64; 3],
@@ -64,7 +66,8 @@ impl Running {
             state,
             tags,
             place,
-            ahead: (alone, place),
+            ahead: (alone.clone(), place),
+            clear: (alone, place),
             recent: (0.0, 0.0),
             lost_sigma,
             searches: false,
@@ -118,12 +121,13 @@ impl Running {
         let (by, most) = (start::by_axis(start::NEAR), self.tags.options.most_tags);
         self.state = start::state_at(&pose, &by, unknown, most, &self.tags.filter);
         self.place = motion.place(self.place.at);
+        copy_alone(&self.state, &mut self.clear.0);
+        self.clear.1 = self.place;
     }
 
     fn restart_ahead(&mut self, motion: &Motion, to: Stamp) {
         let (state, place) = &mut self.ahead;
-        (state.nav, state.predicted, state.rate) = (self.state.nav, self.state.predicted, self.state.rate);
-        state.covariance.set(0, 0, &self.state.covariance.nav());
+        copy_alone(&self.state, state);
         *place = self.place;
         self.look_ahead(motion, to);
     }
@@ -131,6 +135,8 @@ impl Running {
     fn advance(&mut self, to: Stamp, motion: &mut Motion) {
         if self.place.at < to {
             motion.advance(&self.tags, &mut self.state, &mut self.place, to);
+            let (clear, place) = &mut self.clear;
+            motion.advance(&self.tags, clear, place, to);
             motion.forget_before(to);
             self.taken = 0;
         }
@@ -223,10 +229,18 @@ impl Running {
             self.relocate(sights, motion);
         }
         self.level(motion, counts);
-        let doubt = if self.searches { Doubt::of(sights, &self.state, &self.tags.filter) } else { None };
         let corrected = self.tags.correct(&mut self.state, sights);
-        if let Some(doubt) = doubt {
-            doubt.add(&mut self.state, &self.tags);
+        match Doubt::of(sights).filter(|_| self.searches) {
+            Some(doubt)
+                if corrected.used + corrected.ambiguous > 0 && !doubt.is_decided(&self.clear.0, &self.tags.filter) =>
+            {
+                doubt.add(&mut self.state, &self.tags);
+            }
+            None if corrected.used > 0 => {
+                copy_alone(&self.state, &mut self.clear.0);
+                self.clear.1 = self.place;
+            }
+            _ => {}
         }
         self.level(motion, counts);
         counts.add_many(DropReason::Gated, corrected.gated as u64);
@@ -293,6 +307,12 @@ impl Running {
     pub fn estimate(&self, motion: &Motion) -> Option<PoseEstimate> {
         estimate(&self.state, &self.tags, self.place.at, motion)
     }
+}
+
+/// Makes the one state the other without its tags.
+fn copy_alone(from: &State, to: &mut State) {
+    (to.nav, to.predicted, to.rate) = (from.nav, from.predicted, from.rate);
+    to.covariance.set::<NAV, NAV>(0, 0, &from.covariance.nav());
 }
 
 /// The estimate of a state; `None` where it is no longer one.

@@ -132,10 +132,10 @@ fn a_robot_that_stands_is_found_within_two_seconds_of_one_tag_that_is_seen_aslan
 fn a_tag_face_on_never_gives_a_sure_pose_that_is_wrong() {
     let mut config = Config::default();
     config.map.mode = MapMode::Localization;
-    let (mut begun, mut wrong, mut worst) = (0, 0, 0.0_f64);
-    for seed in 0..300 {
+    let (mut begun, mut steps, mut wrong, mut worst) = (0, 0, 0, 0.0_f64);
+    for seed in 0..100 {
         let mut normal = hall::normal(1000 + seed);
-        let distance = 1.0 + 5.0 * (seed % 50) as f64 / 50.0;
+        let distance = 1.0 + 5.0 * (seed % 25) as f64 / 25.0;
         let axes = nalgebra::Matrix3::new(0.0, 0.0, -1.0, -1.0, 0.0, 0.0, 0.0, 1.0, 0.0);
         let turn = So3::exp(&(Vector3::new(normal(), normal(), 0.0) * 0.05));
         let tag = Se3::new(So3::from_matrix_unchecked(axes) * turn, Vector3::new(distance, 0.0, 0.3));
@@ -145,7 +145,7 @@ fn a_tag_face_on_never_gives_a_sure_pose_that_is_wrong() {
         let known = crate::tags::KnownTag { pose: tag, sigma: (1e-4, 1e-4) };
         slam.set_known([(7, known)].into(), Default::default());
         let Some(exact) = hall::corners(&tag, &Se3::identity(), &camera) else { continue };
-        for k in 0..160 {
+        for k in 0..100 {
             let corners = exact.map(|p| p + Vector2::new(normal(), normal()) * hall::NOISE_PX);
             let seen = vec![TagSeen { camera: 0, id: 7, size_m: hall::SIZE_M, corners }];
             let _ = slam.push_frame(&TagFrame { stamp: hall::stamp(k as f64 * 0.05), camera: Some(0), seen });
@@ -155,13 +155,16 @@ fn a_tag_face_on_never_gives_a_sure_pose_that_is_wrong() {
                 let square = covariance.cholesky().map_or(f64::INFINITY, |c| off.dot(&c.solve(&off)));
                 worst = worst.max(square.sqrt());
                 wrong += usize::from(square > 25.0);
-                assert!(square < 3600.0, "seed {seed} at {distance:.2} m: off by {off:?}, {square:.1}");
+                steps += 1;
+                assert!(square < 64.0, "seed {seed} at {distance:.2} m: off by {off:?}, {square:.1}");
             }
         }
         begun += usize::from(slam.pose().is_some());
     }
-    println!("{begun} of 300 have begun; {wrong} beyond 5; the worst is {worst:.1} standard deviations off");
-    assert!(begun > 290, "{begun}");
+    println!(
+        "{begun} of 100 have begun; {wrong} of {steps} poses are beyond 5; the worst is {worst:.1} standard deviations off"
+    );
+    assert!(begun > 95 && 1000 * wrong <= steps, "{begun} {wrong}");
 }
 
 #[test]
