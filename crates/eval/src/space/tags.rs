@@ -49,7 +49,7 @@ const GIVEN_S: f64 = 5.0;
 /// A position less certain than this, m by axis, is no estimate: it is not kept, but counted.
 const UNKNOWN_M: f64 = 0.5;
 
-/// Cameras that see no tag for longer than this are still there, s: the pipeline hears of it, and takes no gap for a
+/// Cameras that see no tag for longer than this are still there, s: time goes on in the pipeline, which takes no gap for a
 /// clock that was set.
 const TICK_S: f64 = 1.0;
 
@@ -64,11 +64,11 @@ pub fn run(recording: &SpaceRecording, truth: &Truth, options: &TagRunOptions) -
     let mut twists = motion.twists.iter().skip_while(|twist| twist.stamp <= begun).peekable();
     for instant in motion.instants(recording, begun) {
         while let Some(twist) = twists.next_if(|twist| twist.stamp <= instant.stamp) {
-            tell_time(&mut session.slam, &mut session.told, twist.stamp);
+            advance_clock(&mut session.slam, &mut session.clock, twist.stamp);
             // What is dropped is counted.
             let _ = session.slam.push_twist(&input(twist));
         }
-        tell_time(&mut session.slam, &mut session.told, instant.stamp);
+        advance_clock(&mut session.slam, &mut session.clock, instant.stamp);
         match instant.frame {
             Some(k) => session.push_frame(&recording.tags.frames[k], truth),
             None => _ = session.slam.push_instant(instant.stamp),
@@ -88,7 +88,7 @@ struct TagSession {
     slam: TagSlam3d,
     /// Of the first instant.
     begun: Stamp,
-    told: Option<Stamp>,
+    clock: Option<Stamp>,
     run: TagRun,
     spent: f64,
     /// Frames that were pushed: other steps of their instants are not kept.
@@ -136,9 +136,9 @@ impl TagSession {
         // What moves the body at the start, and what it has changed from.
         let held = motion.twists.partition_point(|twist| twist.stamp <= begin.at);
         let before = &motion.twists[held.saturating_sub(2)..held];
-        let mut told = None;
+        let mut clock = None;
         for twist in before {
-            tell_time(&mut slam, &mut told, twist.stamp);
+            advance_clock(&mut slam, &mut clock, twist.stamp);
             let _ = slam.push_twist(&input(twist));
         }
         slam.begin(state, begin.at);
@@ -150,7 +150,7 @@ impl TagSession {
         Some(Self {
             slam,
             begun: begin.at,
-            told,
+            clock,
             run: TagRun { warnings, ..TagRun::default() },
             spent: 0.0,
             frames: BTreeSet::new(),
@@ -197,7 +197,7 @@ impl TagSession {
         }
         if self.slam.counts().get(DropReason::InvalidCovariance) > 0 && !self.is_lost {
             self.is_lost = true;
-            let at = self.told.unwrap_or(self.begun);
+            let at = self.clock.unwrap_or(self.begun);
             self.run.warnings.push(format!("the estimate was lost at {at}: the run ends there"));
         }
     }
@@ -260,14 +260,14 @@ impl TagSession {
 }
 
 /// Between the rows of a recording time goes on.
-fn tell_time(slam: &mut TagSlam3d, told: &mut Option<Stamp>, to: Stamp) {
-    if let Some(mut at) = told.filter(|at| to.since(*at) < LONGEST_GAP_S) {
+fn advance_clock(slam: &mut TagSlam3d, clock: &mut Option<Stamp>, to: Stamp) {
+    if let Some(mut at) = clock.filter(|at| to.since(*at) < LONGEST_GAP_S) {
         while to.since(at) > TICK_S {
             at = at + TICK_S;
             let _ = slam.push_time(at);
         }
     }
-    *told = (*told).max(Some(to));
+    *clock = (*clock).max(Some(to));
 }
 
 /// Where a run begins: where known tags show it, else at the first true pose. A single square is the weakest start there

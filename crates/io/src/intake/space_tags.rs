@@ -258,3 +258,7 @@ fn turns_backwards(corners: &[Vector2<f64>; 4]) -> bool {
         (b - a).perp(&(c - b)) > 0.0
     })
 }
+
+#[cfg(test)]
+#[path = "space_tags_tests.rs"]
+mod tests;

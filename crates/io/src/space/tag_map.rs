@@ -302,3 +302,7 @@ impl TagsFile {
 fn is_size(size_m: &f64) -> bool {
     (1e-3..100.0).contains(size_m)
 }
+
+#[cfg(test)]
+#[path = "tag_map_tests.rs"]
+mod tests;

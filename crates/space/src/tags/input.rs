@@ -38,7 +38,8 @@ impl Camera {
 pub struct TagFrame {
     /// When.
     pub stamp: Stamp,
-    /// The camera whose image it is; `None` where it has what all cameras saw. An image without tags tells the time.
+    /// The camera whose image it is; `None` where it has what all cameras saw. An image without tags that can be used
+    /// tells the time, and nothing else.
     pub camera: Option<usize>,
     /// Each tag once a camera.
     pub seen: Vec<TagSeen>,

@@ -5,8 +5,8 @@
 //! inertial sensor, the motion between frames is that of the odometry, or a velocity that stays nearly the same.
 //!
 //! [`settings`] are what can be set, `inbox` is what waits, [`motion`] moves the state between frames, [`start`] begins,
-//! `running` is a run that has begun, `face_on` doubts
-//! single tags, `map` the tags of its state, and `pipeline` is the whole.
+//! `search` finds the body among known tags, `running` is a run that has begun, `face_on` doubts single tags, `map` has
+//! the tags of the state, and `pipeline` is the whole.
 //!
 //! A camera on a robot that stands sees a tag of 16 cm, 2 m ahead:
 //!
@@ -36,6 +36,7 @@ mod map;
 pub mod motion;
 mod pipeline;
 mod running;
+mod search;
 pub mod settings;
 pub mod start;
 

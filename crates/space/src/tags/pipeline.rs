@@ -5,8 +5,9 @@ use super::input::{BodyTwist, Camera, OnBoard, TagFrame, TagPose, TagSeen};
 use super::map;
 use super::motion::Motion;
 use super::running::{LOST_SIGMA, Running};
+use super::search::Search;
 use super::settings::{SPECS, TagConfig};
-use super::start::{self, EITHER, NEAR};
+use super::start;
 use crate::check::{check_pose, is_definite};
 use crate::config::{Config, MapMode};
 use crate::input::Pose;
@@ -27,8 +28,6 @@ use std::f64::consts::PI;
 const JUMP_BACK_S: f64 = 2.0;
 /// An image of more tags is no image.
 const MOST_SEEN: usize = 300;
-/// A start in a known map waits so long for a second tag, s.
-const SECOND_TAG_S: f64 = 1.0;
 /// A position that is known less well than this is lost, m.
 const LOST_M: f64 = 10.0;
 /// Without a tag for so long, the pose is that of the odometry, s.
@@ -56,19 +55,6 @@ pub struct TagSlam3d {
     time_jumps: u64,
     widened: u64,
     enabled: bool,
-}
-
-/// The search for the body among known tags.
-#[derive(Clone, Copy, Debug, Default)]
-struct Search {
-    /// Frames up to this one were searched.
-    until: Option<Stamp>,
-    /// The first with a known tag.
-    first: Option<Stamp>,
-    /// The first that shows the body by a single tag.
-    single: Option<(Stamp, Se3)>,
-    /// The newest with known tags, and the better of the poses that they have.
-    likely: Option<(Stamp, Se3)>,
 }
 
 impl TagSlam3d {
@@ -163,7 +149,7 @@ impl TagSlam3d {
             Some(_) => return Err(DropReason::UnknownSensor),
             None => ALL,
         };
-        self.tell_time(frame.stamp)?;
+        self.advance_clock(frame.stamp)?;
         let was_taken = self.running.as_ref().is_some_and(|running| running.has_taken(frame.stamp, cameras));
         if was_taken || self.inbox.cameras_at(frame.stamp) & cameras != 0 {
             return Err(DropReason::DuplicateStamp);
@@ -173,12 +159,12 @@ impl TagSlam3d {
         images.cameras = cameras;
         let sigma = self.own.tags.corner_std_px;
         for (k, seen) in frame.seen.iter().enumerate() {
-            let is_twin = |other: &TagSeen| (other.camera, other.id) == (seen.camera, seen.id);
+            let is_duplicate = |other: &TagSeen| (other.camera, other.id) == (seen.camera, seen.id);
             let camera = self.cameras.get(seen.camera).copied().flatten();
             let is_of_it = frame.camera.is_none_or(|own| own == seen.camera);
             let reason = match camera.filter(|_| is_of_it) {
                 _ if k >= MOST_SEEN => Some(DropReason::TooManyPoints),
-                _ if frame.seen.iter().filter(|other| is_twin(other)).count() > 1 => Some(DropReason::RepeatedTag),
+                _ if frame.seen.iter().filter(|other| is_duplicate(other)).count() > 1 => Some(DropReason::RepeatedTag),
                 None => Some(DropReason::UnknownSensor),
                 Some(camera) => {
                     let sight = seen.sight(&camera, self.on_board.get(&seen.id), sigma);
@@ -192,9 +178,10 @@ impl TagSlam3d {
             };
             reason.into_iter().for_each(|reason| self.counts.add(reason));
         }
-        let what = What::Frame(images);
         // An image without tags tells the time, and nothing else.
-        if frame.seen.is_empty() {
+        let is_idle = images.sights.is_empty() && frame.camera.is_some();
+        let what = What::Frame(images);
+        if is_idle {
             self.inbox.recycle(what);
             self.look_ahead();
             return Ok(());
@@ -218,7 +205,7 @@ impl TagSlam3d {
         if !twist.is_sane() {
             return Err(DropReason::Absurd);
         }
-        self.tell_time(twist.stamp)?;
+        self.advance_clock(twist.stamp)?;
         match self.motion.newest().map(|newest| newest.stamp) {
             Some(newest) if twist.stamp == newest => return Err(DropReason::DuplicateStamp),
             Some(newest) if twist.stamp < newest => return Err(DropReason::TooLate),
@@ -266,7 +253,7 @@ impl TagSlam3d {
     /// # Errors
     /// Why it is not believed; already counted.
     pub fn push_time(&mut self, stamp: Stamp) -> Result<(), DropReason> {
-        let outcome = self.tell_time(stamp);
+        let outcome = self.advance_clock(stamp);
         self.count(outcome)
     }
 
@@ -276,7 +263,7 @@ impl TagSlam3d {
     }
 
     fn queue_at(&mut self, stamp: Stamp, what: What) -> Result<(), DropReason> {
-        self.tell_time(stamp)?;
+        self.advance_clock(stamp)?;
         if self.inbox.has(stamp, &what) {
             return Err(DropReason::DuplicateStamp);
         }
@@ -306,7 +293,7 @@ impl TagSlam3d {
     }
 
     /// Judges a stamp by the clock, of which every source is a part.
-    fn tell_time(&mut self, stamp: Stamp) -> Result<(), DropReason> {
+    fn advance_clock(&mut self, stamp: Stamp) -> Result<(), DropReason> {
         if !self.enabled {
             return Err(DropReason::Disabled);
         }
@@ -402,48 +389,10 @@ impl TagSlam3d {
             let mut covariance = start::by_axis([0.0, at_start.position_std_m]);
             covariance[(5, 5)] = at_start.yaw_std_rad.powi(2);
             self.begin_at(&pose, &covariance, first);
-        } else if let Some((stamp, pose, spread)) = self.search() {
+        } else if let Some((stamp, pose, spread)) =
+            self.search.find(&self.inbox, &self.known, self.motion.is_planar, &self.config)
+        {
             self.begin_at(&pose, &start::by_axis(spread), stamp);
-        }
-    }
-
-    /// Looks for the body in the frames that wait: at the first frame with two known tags that are clear; without one for
-    /// a second, where a single tag shows it, or else at the better of its two poses, with errors that reach the other.
-    fn search(&mut self) -> Option<(Stamp, Se3, [f64; 2])> {
-        let window_s = self.config.timing.reorder_window_s;
-        let is_planar = self.motion.is_planar;
-        let Self { inbox, known, search, .. } = self;
-        for item in inbox.items() {
-            let What::Frame(images) = &item.what else { continue };
-            if search.until.is_some_and(|until| item.stamp <= until) {
-                continue;
-            }
-            if !inbox.is_due(item.stamp, window_s) {
-                break;
-            }
-            search.until = Some(item.stamp);
-            let count = start::known_in(known, &images.sights);
-            if count == 0 {
-                continue;
-            }
-            search.first.get_or_insert(item.stamp);
-            match start::shown(known, &images.sights, is_planar) {
-                Some(pose) if count >= 2 => return Some((item.stamp, pose, NEAR)),
-                Some(pose) => _ = search.single.get_or_insert((item.stamp, pose)),
-                None => {
-                    let likely = start::likely(known, &images.sights, is_planar);
-                    search.likely = likely.map(|pose| (item.stamp, pose)).or(search.likely);
-                }
-            }
-        }
-        let waited = |since: Option<Stamp>| since.zip(inbox.newest).map_or(0.0, |(since, newest)| newest.since(since));
-        let max_wait_s = self.config.start.max_wait_s;
-        let is_over = max_wait_s > 0.0 && waited(search.first) > max_wait_s.min(SECOND_TAG_S);
-        match (search.single, search.likely) {
-            // Frames that were dropped meanwhile cannot be begun with.
-            (Some((at, pose)), _) if waited(Some(at)) > SECOND_TAG_S => Some((at, pose, NEAR)),
-            (_, Some((at, pose))) if is_over => Some((at, pose, EITHER)),
-            _ => None,
         }
     }
 
@@ -512,11 +461,6 @@ impl TagSlam3d {
             (false, true) => Quality::Wide,
             (false, false) => Quality::Ok,
         }
-    }
-
-    /// Whether a start among known tags waits until it is clear which of two poses is that of the body.
-    pub fn is_ambiguous(&self) -> bool {
-        self.running.is_none() && self.search.likely.is_some() && self.search.single.is_none()
     }
 
     /// The state of the last step, for tools; `None` before the start.

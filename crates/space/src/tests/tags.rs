@@ -71,8 +71,7 @@ fn images_of_one_instant_are_one_frame_whatever_camera_comes_first() {
             Input::Twist(twist) => (twist.stamp, 9),
         });
         let mut slam = slam(Config::default(), tag_config(), Some(1e-3));
-        let steps = play(&mut slam, &all);
-        steps
+        play(&mut slam, &all)
     };
     let run = inputs(4.0, 3, false);
     let (one, other) = (together(&run, false), together(&run, true));
