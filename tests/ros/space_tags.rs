@@ -307,7 +307,7 @@ fn topics_that_do_not_fit_stop_the_node_and_say_why() {
     }
     let refused = |parameters: &[&str], words: &[&str]| {
         let all: Vec<&str> = ["--ros-args"].into_iter().chain(parameters.iter().flat_map(|p| ["-p", *p])).collect();
-        let mut node = start(env!("CARGO_BIN_EXE_slam3d_node"), &domain(), &all);
+        let node = start(env!("CARGO_BIN_EXE_slam3d_node"), &domain(), &all);
         let (status, log, _) = node.wait(Duration::from_secs(20));
         assert_eq!(status.code(), Some(2), "{log}");
         assert!(words.iter().all(|word| log.contains(word)) && !log.contains("panicked"), "{words:?} in {log}");

@@ -119,7 +119,7 @@ impl TagSession {
         let (most_tags, unknown) = (config.tags.max_tags, config.tags.free_motion().unknown);
         let mut slam = TagSlam3d::new(Config::default(), config).ok()?.with_lost_sigma(settings.lost_sigma);
         for (k, camera) in cameras_of(&recording.tags).into_iter().enumerate() {
-            // Tags of a camera that is none are counted.
+            // Tags of an invalid camera are counted.
             let _ = slam.set_camera(k, camera);
         }
         slam.set_known(known_tags(recording, options.map_sigma), boards_of(&recording.tags));

@@ -83,7 +83,7 @@ impl Motion {
         }
     }
 
-    /// The first instant at which a twist ends that is not earlier than this stamp; `None` where there is none.
+    /// The first instant at which a twist ends that is not earlier than this stamp; `None` without one.
     pub fn next_change(&self, stamp: Stamp) -> Option<Stamp> {
         self.twists.get(self.twists.partition_point(|twist| twist.stamp <= stamp)).map(|twist| twist.stamp)
     }
