@@ -187,7 +187,7 @@ def main():
         assert damages > 5
         for word, each in DAMAGE.items():
             wanted = str(each * damages)
-            key = f'dropped.{word}' if f'dropped.{word}' in peer.counted else word
+            key = f'dropped.{word}'
             peer.until(lambda: peer.counted.get(key) == wanted, f'{wanted} of {word}: {peer.counted}')
         answer = peer.save.call_async(Trigger.Request())
         peer.until(answer.done, 'save_map')
@@ -201,7 +201,7 @@ def main():
         json.dump(rows, file)
     took = (rows[0][0] - first) * 1e-9
     print(f'{len(rows)} poses, the first after {took:.2f} s; {len(squares)} squares; '
-          f'map -> odom moves by {jump:.4f} m at most; step {peer.counted.get("step_us")} {peer.counted.get("step_us_p99")}')
+          f'map -> odom moves by {jump:.4f} m at most; step p99 {peer.counted.get("step_us.p99")} us')
     rclpy.shutdown()
 
 

@@ -115,7 +115,7 @@ pub fn listen(node: &mut Node, settings: &Settings) -> r2r::Result<Vec<Inbox<Eve
     ];
     let tags = &settings.tags;
     if tags.is_used() {
-        for (k, (detections, info)) in tags.detections.iter().zip(tags.camera_infos()).enumerate() {
+        for (k, (detections, info)) in tags.topics().into_iter().zip(tags.camera_infos()).enumerate() {
             let event = move |message| Event::CameraInfo(k, message);
             inboxes.push(hear_as(node, &info, "camera_info", sensor(), event)?);
             let event = move |message| Event::Detections(k, message);

@@ -96,7 +96,7 @@ fn filter_of(settings: &Settings, config: Config, own: TagConfig) -> Result<Filt
     let robot = settings.tags().map_err(ParameterError::Unusable)?;
     if settings.tags.is_used() {
         let mut slam = TagSlam3d::new(config, own).map_err(ParameterError::from)?;
-        slam.expect(settings.tags.detections.len(), settings.uses_odometry());
+        slam.expect(settings.tags.topics().len(), settings.uses_odometry());
         return Ok(Filter::Tags { slam, intake: TagIntake::new(robot) });
     }
     let intake = SpaceIntake::new(settings.frames(&config));

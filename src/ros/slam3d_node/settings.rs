@@ -32,13 +32,13 @@ settings! {
     /// Tags in the images of cameras.
     pub struct TagTopics {
         /// Topics of apriltag_msgs/AprilTagDetectionArray, one a camera; none: the node takes imu and features.
-        detections: Vec<String> = Vec::new();
+        detections: Vec<String> = Vec::new(), names;
         /// Topics of sensor_msgs/CameraInfo, one for each of detections; none: camera_info beside each.
-        camera_infos: Vec<String> = Vec::new();
+        camera_infos: Vec<String> = Vec::new(), names;
         /// Edge of the black square of a tag, m.
         size_m: f64 = 0.16, within 0.001..=10.0, unit "m";
         /// Edges of the tags that have another one: ID:METRES or FIRST-LAST:METRES, as 7:0.10.
-        sizes: Vec<String> = Vec::new();
+        sizes: Vec<String> = Vec::new(), names;
         /// The most wrong bits that a detection may have.
         max_hamming: usize = 0, within 0.0..=10.0;
         /// The detector takes rectified images; false: raw ones, with the distortion of camera_info.
@@ -46,28 +46,59 @@ settings! {
     }
 }
 
+settings! {
+    /// Where the map is kept.
+    pub struct MapSettings {
+        /// File of the map, read at the start if it is there, and written by save_map; empty for none.
+        file: String = String::new();
+    }
+}
+
 /// Cameras are fewer than this.
 pub const MOST_CAMERAS: usize = 16;
 
+/// Entries of a list; ROS has no empty lists in files, and an empty text stands for one.
+fn filled(list: &[String]) -> Vec<&str> {
+    list.iter().map(String::as_str).filter(|text| !text.is_empty()).collect()
+}
+
 impl TagTopics {
+    /// The topics of tags, one a camera; without any, the node takes landmarks.
+    pub fn topics(&self) -> Vec<&str> {
+        filled(&self.detections)
+    }
+
     /// Whether the node takes tags.
     pub fn is_used(&self) -> bool {
-        !self.detections.is_empty()
+        !self.topics().is_empty()
     }
 
     /// The topic of the description of each camera.
     pub fn camera_infos(&self) -> Vec<String> {
-        let beside = |topic: &String| {
+        let beside = |topic: &str| {
             topic.rsplit_once('/').map_or("camera_info".to_owned(), |(of, _)| format!("{of}/camera_info"))
         };
-        let all = self.detections.iter().enumerate();
-        all.map(|(k, topic)| self.camera_infos.get(k).cloned().unwrap_or_else(|| beside(topic))).collect()
+        let (topics, given) = (self.topics(), filled(&self.camera_infos));
+        let all = topics.iter().enumerate();
+        all.map(|(k, topic)| given.get(k).map_or_else(|| beside(topic), |topic| (*topic).to_owned())).collect()
     }
 
-    /// The sentence to show where topics or sizes do not fit.
+    /// The sizes of tags.
+    ///
+    /// # Errors
+    /// The sentence to show.
+    pub fn sizes(&self) -> Result<TagSizes, String> {
+        TagSizes::parse(filled(&self.sizes))
+    }
+
+    /// Whether topics and sizes fit.
+    ///
+    /// # Errors
+    /// The sentence to show.
     pub fn check(&self) -> Result<(), String> {
-        TagSizes::parse(self.sizes.iter().map(String::as_str))?;
-        let (detections, infos) = (self.detections.len(), self.camera_infos.len());
+        self.sizes()?;
+        let (topics, infos) = (self.topics(), filled(&self.camera_infos).len());
+        let detections = topics.len();
         if detections >= MOST_CAMERAS {
             return Err(format!(
                 "parameter 'tags.detections' has {detections} topics, and there are at most 15 cameras"
@@ -78,19 +109,10 @@ impl TagTopics {
                 "parameter 'tags.camera_infos' has {infos} topics, and 'tags.detections' {detections}: give one for each"
             ));
         }
-        let is_twice = (1..detections).any(|k| self.detections[..k].contains(&self.detections[k]));
-        if is_twice || self.detections.iter().chain(&self.camera_infos).any(String::is_empty) {
-            return Err("parameter 'tags.detections': a topic is empty, or stands twice".to_owned());
+        match (1..detections).find(|k| topics[..*k].contains(&topics[*k])) {
+            Some(k) => Err(format!("parameter 'tags.detections': '{}' stands twice", topics[k])),
+            None => Ok(()),
         }
-        Ok(())
-    }
-}
-
-settings! {
-    /// Where the map is kept.
-    pub struct MapSettings {
-        /// File of the map, read at the start if it is there, and written by save_map; empty for none.
-        file: String = String::new();
     }
 }
 
@@ -120,7 +142,7 @@ impl Settings {
             base: self.base_frame.clone(),
             camera_infos: self.tags.camera_infos(),
             size_m: self.tags.size_m,
-            sizes: TagSizes::parse(self.tags.sizes.iter().map(String::as_str))?,
+            sizes: self.tags.sizes()?,
             max_hamming: self.tags.max_hamming as u32,
             is_rectified: self.tags.rectified,
         })
@@ -152,6 +174,7 @@ mod tests {
         assert_eq!(of(&["front/detections", "tags"], &[]).camera_infos(), ["front/camera_info", "camera_info"]);
         assert_eq!(of(&["a", "b"], &["c", "d"]).check(), Ok(()));
         assert!(of(&["a", "b"], &["c"]).check().unwrap_err().contains("'tags.camera_infos' has 1 topics"));
+        assert!(!of(&[""], &[""]).is_used());
         assert!(of(&["a", "a"], &[]).check().unwrap_err().contains("stands twice"));
         assert!(TagTopics { sizes: vec!["7".into()], ..of(&["a"], &[]) }.check().unwrap_err().contains("tags.sizes"));
     }

@@ -309,7 +309,7 @@ impl Worker {
 
     /// Takes the map that is to be used.
     pub(super) fn configure(&mut self) {
-        let topics = self.settings.tags.detections.join(", ");
+        let topics = self.settings.tags.topics().join(", ");
         match self.slam.sees_tags() {
             true => self.log.info(&format!("tags in space, of {topics}")),
             false => self.log.info(&format!("filter '{}' in space", self.slam.config().filter)),
