@@ -2,12 +2,13 @@
 
 use super::files::{self, Transform};
 use super::tags::{OnBoard, StatedTag};
+use crate::convert::quaternion_of;
 use crate::open;
 use crate::recording::OpenError;
 use crate::yaml;
 use lienav_base::stamp::Stamp;
 use lienav_lie::{Se3, So3};
-use nalgebra::{Matrix3, Quaternion, UnitQuaternion, Vector3};
+use nalgebra::{Matrix3, Vector3};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -100,11 +101,10 @@ impl TagMap {
         }
         text.push_str(if self.known.is_empty() { "known_tags: {}\n" } else { "known_tags:\n" });
         for (id, tag) in &self.known {
-            let q: UnitQuaternion<f64> = UnitQuaternion::from_matrix(tag.pose.rotation.matrix());
-            let Quaternion { coords } = q.into_inner();
+            let q = quaternion_of(&tag.pose.rotation);
             let (t, (turn, place)) = (&tag.pose.translation, tag.sigma);
             let _ = writeln!(text, "  {id}:\n    t_m: [{:?}, {:?}, {:?}]", t.x, t.y, t.z);
-            let _ = writeln!(text, "    q_xyzw: [{:?}, {:?}, {:?}, {:?}]", coords.x, coords.y, coords.z, coords.w);
+            let _ = writeln!(text, "    q_xyzw: [{:?}, {:?}, {:?}, {:?}]", q.i, q.j, q.k, q.w);
             let _ = writeln!(text, "    t_sigma_m: [{place:?}, {place:?}, {place:?}]");
             let _ = writeln!(text, "    rot_sigma_rad: [{turn:?}, {turn:?}, {turn:?}]");
         }
