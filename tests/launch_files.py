@@ -103,6 +103,7 @@ class Text(unittest.TestCase):
                 'simulation3d.launch.py',
                 'slam.launch.py',
                 'slam3d.launch.py',
+                'tags.launch.py',
             ],
         )
 
@@ -327,6 +328,25 @@ class Started(unittest.TestCase):
         self.assertEqual(parameters['map.file'], str(file))
         self.assertEqual(self.launch('slam3d', ends_with=1, map='/no/such.json'), {})
 
+    def test_tags_of_several_cameras_are_taken_and_a_map_is_used_where_it_is_there(self):
+        calls = self.launch('tags', cameras='/front back/', odom_frame='odom', tag_size_m='0.2')
+        self.assertEqual(set(calls), {'slam3d_node'})
+        parameters = self.parameters(calls['slam3d_node'])
+        self.assertEqual(parameters['tags.detections'], ['/front/detections', 'back/detections'])
+        self.assertEqual(parameters['tags.camera_infos'], ['/front/camera_info', 'back/camera_info'])
+        self.assertEqual(parameters['tags.size_m'], 0.2)
+        self.assertEqual(parameters['odom_frame'], 'odom')
+        self.assertEqual(parameters['map.mode'], 'mapping')
+        file = self.folder / 'tags.yaml'
+        self.assertEqual(self.parameters(self.launch('tags', map=str(file))['slam3d_node'])['map.mode'], 'mapping')
+        file.write_text('known_tags: {}')
+        parameters = self.parameters(self.launch('tags', map=str(file))['slam3d_node'])
+        self.assertEqual((parameters['map.file'], parameters['map.mode']), (str(file), 'localization'))
+        parameters = self.parameters(self.launch('tags', map=str(file), mode='mapping')['slam3d_node'])
+        self.assertEqual(parameters['map.mode'], 'mapping')
+        self.assertEqual(self.launch('tags', ends_with=1, map='/no/such/tags.yaml'), {})
+        self.assertEqual(self.launch('tags', ends_with=1, cameras=' '), {})
+
     def test_a_simulation_in_space_states_the_noise_it_makes(self):
         calls = self.launch('simulation3d', motion='car', camera='mono', imu_grade='consumer', seed='7')
         self.assertEqual(set(calls), {'slam3d_node', 'simulator_node'})
@@ -417,6 +437,7 @@ class Started(unittest.TestCase):
             ('localization', 'slam_node', {'map': str(file)}),
             ('attitude', 'attitude_node', {}),
             ('slam3d', 'slam3d_node', {}),
+            ('tags', 'slam3d_node', {}),
             ('landmark_detector', 'landmark_detector_node', {}),
         ):
             with self.subTest(name):
@@ -494,6 +515,7 @@ class Started(unittest.TestCase):
             'landmark_detector.launch.py': 'landmark_detector_node',
             'simulation3d.launch.py': 'slam3d_node',
             'slam3d.launch.py': 'slam3d_node',
+            'tags.launch.py': 'slam3d_node',
         }
         self.install('rviz2', 'lib/rviz2/rviz2')
         self.install_nav2()

@@ -66,6 +66,10 @@ fn tables() -> Vec<(&'static str, String)> {
             to_markdown(&attitude_node::Settings::default(), &without_body(attitude_node::SPECS)),
         ),
         ("## The filter in space", to_markdown(&lienav_space::Config::default(), lienav_space::SPECS)),
+        (
+            "## Tags in space",
+            to_markdown(&lienav_space::tags::TagConfig::default(), lienav_space::tags::settings::SPECS),
+        ),
         #[cfg(feature = "ros")]
         ("## slam3d_node itself", to_markdown(&slam3d_node::Settings::default(), slam3d_node::SPECS)),
         ("## The landmark detector", to_markdown(&lienav_detect::Config::default(), lienav_detect::SPECS)),
@@ -211,7 +215,7 @@ fn each_reason_of_the_filter_in_space_has_a_remedy() {
     let reasons = lienav_space::DropReason::ALL.iter().map(|reason| reason.word());
     #[cfg(feature = "ros")]
     let reasons = reasons.chain([slam3d_node::NO_IDENTITY]);
-    for reason in reasons {
+    for reason in reasons.chain(lienav_io::intake::TAG_WORDS) {
         assert!(text.contains(&format!("`{reason}`")), "docs/slam3d.md says nothing of '{reason}'");
     }
 }

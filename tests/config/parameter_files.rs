@@ -233,7 +233,34 @@ fn slam3d_holds_every_parameter_of_the_filter_and_of_the_node_at_its_default() {
     {
         use lienav::ros::slam3d_node::{SPECS, Settings};
         assert_eq!(configured("slam3d", &Settings::default(), SPECS), Settings::default());
-        assert_eq!(named, names(SPECS).union(&names(lienav_space::SPECS)).cloned().collect());
+        let all: BTreeSet<String> = names(SPECS).union(&names(lienav_space::SPECS)).cloned().collect();
+        assert_eq!(named, all.into_iter().filter(|name| !name.starts_with("tags.")).collect());
+    }
+}
+
+/// Lists of `slam3d_node`, which stand in comments.
+const LISTS_OF_TAGS: [&str; 3] = ["tags.detections", "tags.camera_infos", "tags.sizes"];
+
+#[test]
+fn tags_holds_every_parameter_of_tags_and_others_of_slam3d_at_their_defaults() {
+    use lienav_space::tags::TagConfig;
+    use lienav_space::tags::settings::SPECS as TAG_SPECS;
+    assert_eq!(configured("tags", &TagConfig::default(), TAG_SPECS), TagConfig::default());
+    let config = lienav_space::Config::default();
+    assert_eq!(configured("tags", &config, lienav_space::SPECS), config);
+    let named: BTreeSet<String> = parameters("tags").into_keys().collect();
+    assert!(TAG_SPECS.iter().all(|spec| named.contains(spec.name)));
+    let text = read("config/tags.yaml");
+    assert!(LISTS_OF_TAGS.iter().all(|name| !lines_of(&text, name).is_empty()));
+    #[cfg(feature = "ros")]
+    {
+        use lienav::ros::slam3d_node::{SPECS, Settings};
+        assert_eq!(configured("tags", &Settings::default(), SPECS), Settings::default());
+        let own: BTreeSet<String> = names(SPECS).into_iter().filter(|n| !LISTS_OF_TAGS.contains(&n.as_str())).collect();
+        assert!(own.is_subset(&named), "{:?}", own.difference(&named));
+        let all = names(TAG_SPECS).union(&names(lienav_space::SPECS)).cloned().collect::<BTreeSet<_>>();
+        let unknown: Vec<&String> = named.difference(&all).filter(|name| !own.contains(*name)).collect();
+        assert!(unknown.is_empty(), "{unknown:?}");
     }
 }
 

@@ -22,5 +22,6 @@ mod process;
 mod record;
 mod security;
 mod space;
+mod space_tags;
 mod statements;
 mod strangers;

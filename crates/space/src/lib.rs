@@ -34,6 +34,7 @@
 //! # Where to go on
 //!
 //! - [`Slam3d`] takes [input] and gives [output]; [`Config`] has every setting.
+//! - [`tags`] is the same for tags in images, without an inertial sensor.
 //! - [`Map3d`] is a map with its joint covariance, as JSON; [`SavedState`] is the whole filter.
 //! - [`estimator`] is the filter with its bounds, for programs with a motion model of their own; [`start`] begins.
 //!
@@ -43,6 +44,7 @@
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod ahead;
+mod check;
 pub mod config;
 pub mod estimator;
 mod inbox;
@@ -53,6 +55,7 @@ mod running;
 pub mod saved;
 mod slam3d;
 pub mod start;
+pub mod tags;
 pub mod world;
 
 #[cfg(test)]

@@ -131,11 +131,19 @@ pub enum DropReason {
     UnknownLandmark,
     /// A step after which the state was invalid: the filter was reinitialized.
     InvalidCovariance,
+    /// Corners that cannot be those of a tag: not finite, or no convex quadrangle.
+    BadCorners,
+    /// An identity that an image has twice: none of the two is used.
+    RepeatedTag,
+    /// A tag both of whose poses explain its corners: it is used by its place, or not at all.
+    AmbiguousTag,
+    /// A tag whose corners no pose explains.
+    UnexplainedTag,
 }
 
 impl DropReason {
     /// All reasons.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 23] = [
         Self::NotFinite,
         Self::Absurd,
         Self::BadCovariance,
@@ -155,6 +163,10 @@ impl DropReason {
         Self::UnknownSensor,
         Self::UnknownLandmark,
         Self::InvalidCovariance,
+        Self::BadCorners,
+        Self::RepeatedTag,
+        Self::AmbiguousTag,
+        Self::UnexplainedTag,
     ];
 
     /// The reason as one word, `snake_case`.
@@ -179,6 +191,10 @@ impl DropReason {
             Self::UnknownSensor => "unknown_sensor",
             Self::UnknownLandmark => "unknown_landmark",
             Self::InvalidCovariance => "invalid_covariance",
+            Self::BadCorners => "bad_corners",
+            Self::RepeatedTag => "repeated_tag",
+            Self::AmbiguousTag => "ambiguous_tag",
+            Self::UnexplainedTag => "unexplained_tag",
         }
     }
 }

@@ -1,9 +1,10 @@
 //! The pipeline: stamped input in, in whatever order it arrives; steps out, in the order of their stamps.
 
+use crate::check::{check, check_pose, is_definite};
 use crate::config::{Config, MapMode};
 use crate::estimator::{Bounds, Decision, Estimator, MOST_MEASUREMENTS, Observer, USUAL_MEASUREMENTS};
 use crate::inbox::{Inbox, MOST_SAMPLES, What};
-use crate::input::{Frame, ImuSample, Odometry, Pose, Seen, Sensor};
+use crate::input::{Frame, ImuSample, Odometry, Pose, Sensor};
 use crate::measured::Stated;
 use crate::output::{Counts, DropReason, Landmark, PoseEstimate, Quality, Step};
 use crate::running::Running;
@@ -23,8 +24,6 @@ use std::f64::consts::PI;
 const JUMP_BACK_S: f64 = 2.0;
 /// No body that carries the sensor turns or is pushed more, rad/s and m/s².
 const MOST_IMU: (f64, f64) = (100.0, 1000.0);
-/// A frame of more measurements is no frame.
-const MOST_SEEN: usize = 300;
 /// Sensors have smaller numbers than this.
 const MOST_SENSORS: usize = 16;
 /// Standard deviations of a start from a pose that is given, in motion: velocity, m/s; biases, rad/s and m/s².
@@ -622,41 +621,4 @@ impl Slam3d {
     pub fn widened(&self) -> u64 {
         self.widened
     }
-}
-
-/// Whether a measurement can be used beside those of its frame that were kept.
-fn check(seen: &Seen, kept: &[Seen]) -> Result<(), DropReason> {
-    if kept.len() >= MOST_SEEN {
-        return Err(DropReason::TooManyPoints);
-    }
-    if !seen.value.is_finite() {
-        return Err(DropReason::NotFinite);
-    }
-    if !seen.value.is_sane() {
-        return Err(DropReason::Absurd);
-    }
-    if !seen.value.has_valid_noise() {
-        return Err(DropReason::BadCovariance);
-    }
-    let is_twice = kept.iter().any(|other| other.id == seen.id && other.sensor == seen.sensor);
-    if is_twice { Err(DropReason::DuplicateFeature) } else { Ok(()) }
-}
-
-fn check_pose(pose: &Se3, covariance: &Matrix6<f64>) -> Result<(), DropReason> {
-    const FARTHEST_M: f64 = 1e6;
-    let numbers = pose.translation.iter().chain(pose.rotation.matrix().iter()).chain(covariance.iter());
-    if !numbers.copied().all(f64::is_finite) {
-        return Err(DropReason::NotFinite);
-    }
-    if pose.translation.amax() > FARTHEST_M || pose.rotation.orthogonality_error() > 1e-3 {
-        return Err(DropReason::Absurd);
-    }
-    let largest = covariance.amax();
-    let is_symmetric = (covariance - covariance.transpose()).amax() <= 1e-9 * largest.max(1e-12);
-    let shifted = covariance + Matrix6::identity() * (1e-12 + 1e-9 * largest);
-    if largest < 1e10 && is_symmetric && is_definite(&shifted) { Ok(()) } else { Err(DropReason::BadCovariance) }
-}
-
-fn is_definite(covariance: &Matrix6<f64>) -> bool {
-    covariance.cholesky().is_some()
 }

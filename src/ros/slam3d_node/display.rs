@@ -2,13 +2,15 @@
 //! only while somebody listens.
 
 use super::Settings;
+use super::filter::Filter;
 use super::output::pose_of;
+use super::squares;
 use crate::ros::qos_overrides::publisher;
 use crate::ros::{qos, tf};
 use lienav_base::stamp::Stamp;
 use lienav_io::convert::quaternion_of;
 use lienav_lie::{Se3, So3};
-use lienav_space::{Landmark, Slam3d};
+use lienav_space::Landmark;
 use nalgebra::{Matrix3, Vector3};
 use r2r::geometry_msgs::msg::{self, PoseStamped};
 use r2r::nav_msgs::msg::Path;
@@ -79,7 +81,7 @@ impl Display {
     ///
     /// # Errors
     /// ROS refuses.
-    pub fn show(&mut self, now: Instant, slam: &Slam3d) -> r2r::Result<()> {
+    pub fn show(&mut self, now: Instant, filter: &Filter) -> r2r::Result<()> {
         if now < self.due {
             return Ok(());
         }
@@ -91,28 +93,32 @@ impl Display {
         }
         let (points, ellipsoids) = (has_listeners(&self.landmarks), has_listeners(&self.markers));
         if points || ellipsoids {
-            let landmarks = slam.landmarks();
+            let landmarks = filter.listed();
             if points {
                 self.landmarks.publish(&point_cloud(&header, &landmarks))?;
             }
             if ellipsoids {
-                let message = self.marker_array(&header, &landmarks);
+                let message = self.marker_array(&header, &landmarks, filter);
                 self.markers.publish(&message)?;
             }
         }
         Ok(())
     }
 
-    fn marker_array(&mut self, header: &Header, landmarks: &[Landmark]) -> MarkerArray {
+    fn marker_array(&mut self, header: &Header, landmarks: &[Landmark], filter: &Filter) -> MarkerArray {
         let now: BTreeSet<u64> = landmarks.iter().map(|landmark| landmark.id).collect();
-        let gone = self.shown.difference(&now).map(|id| Marker {
+        let of_tags: &[&str] = if filter.sees_tags() { &squares::NAMES } else { &[] };
+        let namespaces = || ["landmarks"].iter().chain(of_tags);
+        let gone = self.shown.difference(&now).flat_map(|id| namespaces().map(move |name| (*id, *name)));
+        let gone = gone.map(|(id, name)| Marker {
             header: header.clone(),
-            ns: "landmarks".to_owned(),
-            id: *id as i32,
+            ns: name.to_owned(),
+            id: id as i32,
             action: Marker::DELETE as i32,
             ..Marker::default()
         });
-        let markers = gone.chain(landmarks.iter().map(|landmark| marker(header, landmark))).collect();
+        let ellipsoids = landmarks.iter().map(|landmark| marker(header, landmark));
+        let markers = gone.chain(ellipsoids).chain(squares::of(header, filter)).collect();
         self.shown = now;
         MarkerArray { markers }
     }

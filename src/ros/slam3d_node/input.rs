@@ -1,10 +1,13 @@
 //! What `slam3d_node` listens to: topics, and services.
 
 use super::Settings;
+use super::settings::MOST_CAMERAS;
 use crate::ros::receive::{Inbox, OnTopic, merged, receive, subscribe};
 use crate::ros::{lifecycle, parameters, qos};
 use lienav_io::bag::cdr::CdrError;
-use lienav_io::messages::{self, CameraInfo, Imu, Odometry, PointCloud2, PoseWithCovarianceStamped, TfMessage};
+use lienav_io::messages::{
+    self, AprilTagDetectionArray, CameraInfo, Imu, Odometry, PointCloud2, PoseWithCovarianceStamped, TfMessage,
+};
 use r2r::std_srvs::srv::{SetBool, Trigger};
 use r2r::{Node, QosProfile, ServiceRequest};
 
@@ -12,8 +15,10 @@ use r2r::{Node, QosProfile, ServiceRequest};
 pub enum Event {
     /// `/tf_static`
     StaticTransforms(Box<TfMessage>),
-    /// `camera_info`
-    CameraInfo(Box<CameraInfo>),
+    /// `camera_info`, or that of one of several cameras.
+    CameraInfo(usize, Box<CameraInfo>),
+    /// Tags of one of several cameras.
+    Detections(usize, Box<AprilTagDetectionArray>),
     /// `initialpose`
     InitialPose(Box<PoseWithCovarianceStamped>),
     /// `features`
@@ -40,26 +45,31 @@ pub enum Event {
     SetEnabled(ServiceRequest<SetBool::Service>),
 }
 
-/// Topics, for [`merged`].
-const TOPICS: usize = 8;
+/// Topics that are not of cameras, for [`merged`].
+const OTHERS: usize = 7;
+/// All topics.
+const TOPICS: usize = OTHERS + MOST_CAMERAS;
 
 impl OnTopic for Event {
     fn topic(&self) -> usize {
         match self {
             Self::StaticTransforms(_) => 0,
-            Self::CameraInfo(_) => 1,
+            Self::CameraInfo(..) => 1,
             Self::InitialPose(_) => 2,
             Self::Features(_) => 3,
+            // The topics of cameras are merged with each other, too.
+            Self::Detections(k, _) => OTHERS + k,
             Self::Odometry(_) => 4,
             Self::AbsolutePose(_) => 5,
             Self::Imu(_) => 6,
-            _ => 7,
+            _ => TOPICS,
         }
     }
 
     fn stamp(&self) -> Option<(i32, u32)> {
         let stamp = match self {
             Self::Features(message) => &message.header.stamp,
+            Self::Detections(_, message) => &message.header.stamp,
             Self::Odometry(message) => &message.header.stamp,
             Self::AbsolutePose(message) => &message.header.stamp,
             Self::Imu(message) => &message.header.stamp,
@@ -92,7 +102,7 @@ pub fn in_order(batch: Vec<Event>) -> Vec<Event> {
     events
 }
 
-/// Subscribes to the topics, `odom` only where it is wanted, and offers the services.
+/// Subscribes to the topics, tags and `odom` only where they are wanted, and offers the services.
 ///
 /// # Errors
 /// ROS refuses one of them.
@@ -100,12 +110,22 @@ pub fn listen(node: &mut Node, settings: &Settings) -> r2r::Result<Vec<Inbox<Eve
     let sensor = qos::sensor_data;
     let mut inboxes = vec![
         hear(node, "/tf_static", qos::static_transforms(), Event::StaticTransforms)?,
-        hear(node, "camera_info", sensor(), Event::CameraInfo)?,
         hear(node, "initialpose", qos::reliable(), Event::InitialPose)?,
-        hear(node, "features", sensor(), Event::Features)?,
         hear(node, "absolute_pose", sensor(), Event::AbsolutePose)?,
-        hear(node, "imu", qos::fast_sensor_data(), Event::Imu)?,
     ];
+    let tags = &settings.tags;
+    if tags.is_used() {
+        for (k, (detections, info)) in tags.topics().into_iter().zip(tags.camera_infos()).enumerate() {
+            let event = move |message| Event::CameraInfo(k, message);
+            inboxes.push(hear_as(node, &info, "camera_info", sensor(), event)?);
+            let event = move |message| Event::Detections(k, message);
+            inboxes.push(hear_as(node, detections, "detections", sensor(), event)?);
+        }
+    } else {
+        inboxes.push(hear(node, "camera_info", sensor(), |message| Event::CameraInfo(0, message))?);
+        inboxes.push(hear(node, "features", sensor(), Event::Features)?);
+        inboxes.push(hear(node, "imu", qos::fast_sensor_data(), Event::Imu)?);
+    }
     if settings.uses_odometry() {
         inboxes.push(hear(node, "odom", sensor(), Event::Odometry)?);
     }
@@ -124,8 +144,19 @@ fn hear<M: messages::Message + Send + 'static>(
     qos: QosProfile,
     event: fn(Box<M>) -> Event,
 ) -> r2r::Result<Inbox<Event>> {
+    hear_as(node, topic, topic, qos, event)
+}
+
+/// The same of a topic whose messages are counted under another word.
+fn hear_as<M: messages::Message + Send + 'static>(
+    node: &mut Node,
+    topic: &str,
+    word: &'static str,
+    qos: QosProfile,
+    event: impl Fn(Box<M>) -> Event + Send + 'static,
+) -> r2r::Result<Inbox<Event>> {
     subscribe(node, topic, qos, move |decoded: Result<M, CdrError>| match decoded {
         Ok(message) => event(Box::new(message)),
-        Err(error) => Event::Unreadable(topic, error),
+        Err(error) => Event::Unreadable(word, error),
     })
 }

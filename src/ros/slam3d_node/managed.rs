@@ -43,7 +43,7 @@ impl Worker {
     pub(super) fn unless_idle(&mut self, event: Event) -> Option<Event> {
         let Some(message) = self.lifecycle.idle_sentence() else { return Some(event) };
         let answered = match event {
-            Event::Parameters(_) | Event::Lifecycle(_) | Event::StaticTransforms(_) | Event::CameraInfo(_) => {
+            Event::Parameters(_) | Event::Lifecycle(_) | Event::StaticTransforms(_) | Event::CameraInfo(..) => {
                 return Some(event);
             }
             Event::Reset(request) | Event::SaveMap(request) | Event::LoadMap(request) => {

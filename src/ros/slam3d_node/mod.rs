@@ -1,14 +1,17 @@
-//! `slam3d_node`: an inertial sensor and landmarks in; pose, map and transform in space out. docs/slam3d.md has the
-//! table of its topics.
+//! `slam3d_node`: an inertial sensor and landmarks in, or tags and odometry; pose, map and transform in space out.
+//! docs/slam3d.md has the table of its topics.
 //!
 //! One thread: a sample takes the filter microseconds, and a frame less than a millisecond.
 
 mod display;
+mod filter;
 mod input;
 mod managed;
+mod map;
 mod output;
 mod report;
 mod settings;
+mod squares;
 mod worker;
 
 pub use output::{pose_of, transform};
@@ -23,13 +26,20 @@ use super::receive::{WAIT, all, relay};
 use super::start::{self, StartError, clock_follower};
 use super::stop::Stop;
 use super::type_description;
+use filter::Filter;
 use input::Event;
 use lienav_io::convert::check_frame_name;
+use lienav_io::intake::{SpaceIntake, TagIntake};
+use lienav_space::tags::settings::SPECS as TAG_SPECS;
+use lienav_space::tags::{TagConfig, TagSlam3d};
 use lienav_space::{Config, Slam3d};
 use worker::Worker;
 
-/// The types of its topics and services, beside those that every node has.
-const TYPES: [&str; 11] = [
+/// The types of its topics and services, beside those that every node has. Those of tags are known where r2r was built
+/// with them.
+const TYPES: &[&str] = &[
+    #[cfg(feature = "apriltag_msgs")]
+    "apriltag_msgs/msg/AprilTagDetectionArray",
     "diagnostic_msgs/msg/DiagnosticStatus",
     "geometry_msgs/msg/PoseWithCovarianceStamped",
     "nav_msgs/msg/Odometry",
@@ -53,6 +63,7 @@ pub fn run(stop: &Stop) -> Result<(), StartError> {
     let parameters = declare(&node, &log)?;
     let settings: Settings = parameters.read(SPECS)?;
     check_frames(&settings).map_err(ParameterError::Unusable)?;
+    check_tags(&settings).map_err(ParameterError::Unusable)?;
     let config: Config = parameters.read(lienav_space::SPECS)?;
     let clock = RosClock::of(&mut node, parameters::use_sim_time(&parameters)?)?;
 
@@ -61,10 +72,12 @@ pub fn run(stop: &Stop) -> Result<(), StartError> {
     inboxes.extend(requests.into_iter().map(|inbox| relay(inbox, Event::Parameters)));
     let (requests, lifecycle) = lifecycle::Services::of(&mut node)?.split();
     inboxes.extend(requests.into_iter().map(|inbox| relay(inbox, Event::Lifecycle)));
-    inboxes.extend(type_description::offer(&mut node, &[&TYPES, &type_description::COMMON])?);
+    inboxes.extend(type_description::offer(&mut node, &[TYPES, &type_description::COMMON])?);
     let autostart = parameters.read::<lifecycle::Start>(lifecycle::START_SPECS)?.autostart;
-    let slam = Slam3d::new(config).map_err(ParameterError::from)?;
-    let mut worker = Worker::of(&mut node, slam, parameters, settings, events, clock.clone(), lifecycle, log.clone())?;
+    let own: TagConfig = parameters.read(TAG_SPECS)?;
+    let filter = filter_of(&settings, config, own)?;
+    let mut worker =
+        Worker::of(&mut node, filter, parameters, settings, events, clock.clone(), lifecycle, log.clone())?;
 
     parameters::declare_qos(worker.parameters(), &node, &log);
     worker.begin(autostart);
@@ -78,16 +91,39 @@ pub fn run(stop: &Stop) -> Result<(), StartError> {
     Ok(())
 }
 
+/// The pipeline of tags where topics of these are given, else that of landmarks.
+fn filter_of(settings: &Settings, config: Config, own: TagConfig) -> Result<Filter, ParameterError> {
+    let robot = settings.tags().map_err(ParameterError::Unusable)?;
+    if settings.tags.is_used() {
+        let mut slam = TagSlam3d::new(config, own).map_err(ParameterError::from)?;
+        slam.expect(settings.tags.topics().len(), settings.uses_odometry());
+        return Ok(Filter::Tags { slam, intake: TagIntake::new(robot) });
+    }
+    let intake = SpaceIntake::new(settings.frames(&config));
+    Ok(Filter::Landmarks { slam: Slam3d::new(config).map_err(ParameterError::from)?, intake })
+}
+
 /// All parameters, with what the user has set; warns of names that are no parameters.
 fn declare(node: &r2r::Node, log: &Log) -> Result<Parameters, ParameterError> {
     let overrides = parameters::overrides(node);
     let mut all = Parameters::default();
     all.declare(&Config::default(), lienav_space::SPECS, &overrides)?;
     all.declare(&Settings::default(), SPECS, &overrides)?;
+    all.declare(&TagConfig::default(), TAG_SPECS, &overrides)?;
     all.declare(&lifecycle::Start::default(), lifecycle::START_SPECS, &overrides)?;
     all.declare(&parameters::Time::default(), parameters::TIME_SPECS, &overrides)?;
     parameters::warn_of_unknown(&all, &overrides, log);
     Ok(all)
+}
+
+/// Tags are taken where their messages were built in.
+fn check_tags(settings: &Settings) -> Result<(), String> {
+    if settings.tags.is_used() && !cfg!(feature = "apriltag_msgs") {
+        return Err("parameter 'tags.detections' needs apriltag_msgs, which this build has not: install \
+                    ros-$ROS_DISTRO-apriltag-msgs and build again with --features apriltag_msgs"
+            .to_owned());
+    }
+    settings.tags.check()
 }
 
 /// Frames that are empty, or one where there have to be two, make a tree of transforms that is of no use.

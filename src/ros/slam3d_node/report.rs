@@ -2,10 +2,10 @@
 //!
 //! | level | when, since the last report |
 //! |---|---|
-//! | ERROR | samples of imu, or features, came and none of them could be used |
+//! | ERROR | samples of imu, features or detections came and none of them could be used |
 //! | ERROR | the pose is lost |
 //! | WARN | the filter is switched off |
-//! | WARN | no imu or no features yet, or none for more than a second |
+//! | WARN | no imu, features or detections yet, or none for more than a second |
 //! | WARN | the filter waits for its start |
 //! | WARN | input was dropped, but for measurements beyond the gate |
 //! | WARN | time was set back |
@@ -14,10 +14,12 @@
 //!
 //! A warning about what was dropped ends with the remedy for the reason that happened most ([`remedy`]).
 
+use super::filter::Filter;
 use crate::ros::diagnostics::{Dropped, Findings, Level, Percentiles, Received, Values, listed};
 use lienav_io::bag::UNREADABLE;
 use lienav_io::convert::Refusal;
-use lienav_space::{DropReason, PoseEstimate, Quality, Slam3d};
+use lienav_io::intake::TAG_WORDS;
+use lienav_space::{DropReason, PoseEstimate, Quality};
 use nalgebra::Vector3;
 use r2r::diagnostic_msgs::msg::DiagnosticStatus;
 use std::time::Duration;
@@ -30,9 +32,11 @@ pub const NO_IDENTITY: &str = "no_identity";
 pub struct Report {
     /// Whether it takes input.
     pub enabled: bool,
+    /// Whether it takes tags, and no inertial sensor.
+    pub sees_tags: bool,
     /// Of `imu`.
     pub imu: Received,
-    /// Of `features`.
+    /// Of `features`, or of all topics of tags.
     pub features: Received,
     /// Of `odom`.
     pub odometry: Received,
@@ -60,6 +64,7 @@ impl Default for Report {
     fn default() -> Self {
         Self {
             enabled: false,
+            sees_tags: false,
             imu: Received::default(),
             features: Received::default(),
             odometry: Received::default(),
@@ -104,25 +109,45 @@ pub fn remedy(word: &str) -> &'static str {
         "bad_stamp" => "send less than 1000000000 nanoseconds",
         "no_angular_velocity" | "no_linear_acceleration" => "use a topic with rates and forces",
         "unreadable" => "look at the publisher: the bytes are no message of the topic's type",
+        "bad_corners" => "look at the detector: corners are finite and follow one another around the tag",
+        "repeated_tag" => "hang each tag once; two families with the same numbers need two nodes",
+        "ambiguous_tag" => "none: a tag face on has two poses; move, hang tags aslant, or let two be in view",
+        "unexplained_tag" => "check tags.size_m, tags.sizes and camera_info: no pose explains the corners",
+        "hamming" => "none: such detections are often wrong; raise tags.max_hamming to use them",
+        "mirrored_tag" => {
+            "let the detector list corners counterclockwise in the image, as AprilTag does, from the left lower"
+        }
+        "camera_resolution" => {
+            "let camera_info be that of the detector's image: a corner lies outside of its width and height"
+        }
+        "ignored_tag" => "none: the map ignores this tag",
+        "unnumbered_tag" => "let the detector send identities from 0 on",
         _ => "see docs/slam3d.md",
     }
 }
 
 /// What the node has counted, with what the filter has: every reason there is, whether it happened or not.
-fn all_dropped(node: &Dropped, slam: &Slam3d) -> Dropped {
+fn all_dropped(node: &Dropped, slam: &Filter) -> Dropped {
     let of_filter = DropReason::ALL.iter().map(|&reason| (reason.word(), slam.counts().get(reason)));
-    let of_node = Refusal::WORDS.into_iter().chain([NO_IDENTITY, UNREADABLE]).map(|word| (word, 0));
+    let own = [NO_IDENTITY, UNREADABLE].into_iter().chain(TAG_WORDS);
+    let of_node = Refusal::WORDS.into_iter().chain(own).map(|word| (word, 0));
     node.with(of_filter.chain(of_node))
 }
 
 /// Reasons that do not make a warning by themselves.
 fn is_ordinary(word: &str) -> bool {
-    [DropReason::Gated, DropReason::Disabled, DropReason::NotStarted].iter().any(|reason| reason.word() == word)
+    [DropReason::Gated, DropReason::Disabled, DropReason::NotStarted, DropReason::AmbiguousTag]
+        .iter()
+        .any(|reason| reason.word() == word)
 }
 
 impl Report {
+    fn what_is_seen(&self) -> &'static str {
+        if self.sees_tags { "detections" } else { "features" }
+    }
+
     /// What the filter knows, with what the node has counted.
-    pub fn with_filter(self, slam: &Slam3d) -> Self {
+    pub fn with_filter(self, slam: &Filter) -> Self {
         Self {
             enabled: slam.enabled(),
             dropped: all_dropped(&self.dropped, slam),
@@ -130,7 +155,7 @@ impl Report {
             widened: slam.widened(),
             quality: slam.quality(),
             estimate: slam.pose(),
-            landmarks: slam.state().map_or(0, |state| state.landmarks.len()),
+            landmarks: slam.landmarks(),
             ..self
         }
     }
@@ -144,7 +169,8 @@ pub fn judge(before: &Report, now: &Report) -> (Level, String) {
     let worst = dropped.iter().max_by_key(|(_, count)| *count).map(|(word, _)| remedy(word));
     let sentence = || format!("{}: {}", listed(&dropped), worst.unwrap_or_default());
     let mut is_said = false;
-    for (topic, received) in [("imu", now.imu.since(before.imu)), ("features", now.features.since(before.features))] {
+    let seen = now.what_is_seen();
+    for (topic, received) in [("imu", now.imu.since(before.imu)), (seen, now.features.since(before.features))] {
         if let (true, (came @ 1.., 0)) = (now.enabled, received) {
             findings.error(format!("none of {came} messages of {topic} could be used: {}", sentence()));
             is_said = true;
@@ -156,12 +182,18 @@ pub fn judge(before: &Report, now: &Report) -> (Level, String) {
     if !now.enabled {
         findings.warn("switched off");
     }
-    findings.silence("imu", now.silence[0]);
-    findings.silence("features", now.silence[1]);
+    if !now.sees_tags {
+        findings.silence("imu", now.silence[0]);
+    }
+    findings.silence(seen, now.silence[1]);
     match now.quality {
         Quality::Lost => findings.error("the pose is lost: its covariance is as wide as the place"),
         Quality::Starting if now.enabled => {
-            findings.warn("the filter waits for its start: let the robot stand for a second, or send initialpose");
+            findings.warn(if now.sees_tags {
+                "the filter waits for its start: no tag, or no known tag, was seen; look at map.file, or send initialpose"
+            } else {
+                "the filter waits for its start: let the robot stand for a second, or send initialpose"
+            });
         }
         _ => {}
     }
@@ -188,12 +220,16 @@ pub fn status(name: &str, before: &Report, now: &Report) -> DiagnosticStatus {
     let mut values = Values::default();
     values.say("enabled", now.enabled);
     values.say("quality", now.quality.word());
-    values.received("imu", now.imu);
-    values.received("features", now.features);
+    if !now.sees_tags {
+        values.received("imu", now.imu);
+    }
+    values.received(now.what_is_seen(), now.features);
     values.received("odom", now.odometry);
     values.say("landmarks", now.landmarks);
     if let Some(estimate) = &now.estimate {
         say_deviations(&mut values, estimate);
+    }
+    if let Some(estimate) = now.estimate.as_ref().filter(|_| !now.sees_tags) {
         let (gyro, force) = (&estimate.biases.gyro, &estimate.biases.accelerometer);
         values.say("gyro_bias_rad_s", format_args!("{:.5} {:.5} {:.5}", gyro.x, gyro.y, gyro.z));
         values.say("accelerometer_bias_m_s2", format_args!("{:.4} {:.4} {:.4}", force.x, force.y, force.z));
@@ -266,7 +302,7 @@ mod tests {
     fn every_reason_of_the_filter_has_a_remedy() {
         let general = remedy("nothing like it");
         let words = DropReason::ALL.iter().map(|reason| reason.word()).filter(|word| *word != "gated");
-        for word in words.chain([NO_IDENTITY, UNREADABLE]) {
+        for word in words.chain([NO_IDENTITY, UNREADABLE]).chain(TAG_WORDS) {
             assert_ne!(remedy(word), general, "{word}");
         }
     }

@@ -2,7 +2,8 @@
 
 use lienav_base::settings;
 use lienav_base::settings::{Described, Spec};
-use lienav_io::intake::SpaceFrames;
+use lienav_io::convert::TagSizes;
+use lienav_io::intake::{SpaceFrames, TagRobot};
 use lienav_space::Config;
 
 /// Every setting of [`Settings`], in the order of its fields.
@@ -22,6 +23,26 @@ settings! {
         publish_tf: bool = true;
         /// Where the map is kept.
         map: MapSettings;
+        /// Tags in the images of cameras.
+        tags: TagTopics;
+    }
+}
+
+settings! {
+    /// Tags in the images of cameras.
+    pub struct TagTopics {
+        /// Topics of apriltag_msgs/AprilTagDetectionArray, one a camera; none: the node takes imu and features.
+        detections: Vec<String> = Vec::new(), names;
+        /// Topics of sensor_msgs/CameraInfo, one for each of detections; none: camera_info beside each.
+        camera_infos: Vec<String> = Vec::new(), names;
+        /// Edge of the black square of a tag, m.
+        size_m: f64 = 0.16, within 0.001..=10.0, unit "m";
+        /// Edges of the tags that have another one: ID:METRES or FIRST-LAST:METRES, as 7:0.10.
+        sizes: Vec<String> = Vec::new(), names;
+        /// The most wrong bits that a detection may have.
+        max_hamming: usize = 0, within 0.0..=10.0;
+        /// The detector takes rectified images; false: raw ones, with the distortion of camera_info.
+        rectified: bool = true;
     }
 }
 
@@ -30,6 +51,68 @@ settings! {
     pub struct MapSettings {
         /// File of the map, read at the start if it is there, and written by save_map; empty for none.
         file: String = String::new();
+    }
+}
+
+/// Cameras are fewer than this.
+pub const MOST_CAMERAS: usize = 16;
+
+/// Entries of a list; ROS has no empty lists in files, and an empty text stands for one.
+fn filled(list: &[String]) -> Vec<&str> {
+    list.iter().map(String::as_str).filter(|text| !text.is_empty()).collect()
+}
+
+impl TagTopics {
+    /// The topics of tags, one a camera; without any, the node takes landmarks.
+    pub fn topics(&self) -> Vec<&str> {
+        filled(&self.detections)
+    }
+
+    /// Whether the node takes tags.
+    pub fn is_used(&self) -> bool {
+        !self.topics().is_empty()
+    }
+
+    /// The topic of the description of each camera.
+    pub fn camera_infos(&self) -> Vec<String> {
+        let beside = |topic: &str| {
+            topic.rsplit_once('/').map_or("camera_info".to_owned(), |(of, _)| format!("{of}/camera_info"))
+        };
+        let (topics, given) = (self.topics(), filled(&self.camera_infos));
+        let all = topics.iter().enumerate();
+        all.map(|(k, topic)| given.get(k).map_or_else(|| beside(topic), |topic| (*topic).to_owned())).collect()
+    }
+
+    /// The sizes of tags.
+    ///
+    /// # Errors
+    /// The sentence to show.
+    pub fn sizes(&self) -> Result<TagSizes, String> {
+        TagSizes::parse(filled(&self.sizes))
+    }
+
+    /// Whether topics and sizes fit.
+    ///
+    /// # Errors
+    /// The sentence to show.
+    pub fn check(&self) -> Result<(), String> {
+        self.sizes()?;
+        let (topics, infos) = (self.topics(), filled(&self.camera_infos).len());
+        let detections = topics.len();
+        if detections >= MOST_CAMERAS {
+            return Err(format!(
+                "parameter 'tags.detections' has {detections} topics, and there are at most 15 cameras"
+            ));
+        }
+        if infos > 0 && infos != detections {
+            return Err(format!(
+                "parameter 'tags.camera_infos' has {infos} topics, and 'tags.detections' {detections}: give one for each"
+            ));
+        }
+        match (1..detections).find(|k| topics[..*k].contains(&topics[*k])) {
+            Some(k) => Err(format!("parameter 'tags.detections': '{}' stands twice", topics[k])),
+            None => Ok(()),
+        }
     }
 }
 
@@ -49,6 +132,21 @@ impl Settings {
             baseline_m: config.sensor.baseline_m,
         }
     }
+
+    /// What the intake of tags has to know.
+    pub fn tags(&self) -> Result<TagRobot, String> {
+        self.tags.check()?;
+        Ok(TagRobot {
+            map: self.map_frame.clone(),
+            odom: self.odom_frame.clone(),
+            base: self.base_frame.clone(),
+            camera_infos: self.tags.camera_infos(),
+            size_m: self.tags.size_m,
+            sizes: self.tags.sizes()?,
+            max_hamming: self.tags.max_hamming as u32,
+            is_rectified: self.tags.rectified,
+        })
+    }
 }
 
 #[cfg(test)]
@@ -59,8 +157,25 @@ mod tests {
     #[test]
     fn the_defaults_are_valid_and_there_are_few() {
         assert_eq!(check(&Settings::default(), SPECS), Ok(()));
-        let all = SPECS.len() + lienav_space::SPECS.len();
-        assert!(all <= 30, "{all} parameters");
-        assert!(lienav_space::SPECS.iter().all(|theirs| SPECS.iter().all(|ours| ours.name != theirs.name)));
+        let own = SPECS.iter().filter(|spec| !spec.name.starts_with("tags.")).count();
+        let all = own + lienav_space::SPECS.len();
+        assert!(all <= 30, "{all} parameters without tags");
+        let theirs = lienav_space::SPECS.iter().chain(lienav_space::tags::settings::SPECS);
+        assert!(theirs.into_iter().all(|theirs| SPECS.iter().all(|ours| ours.name != theirs.name)));
+    }
+
+    #[test]
+    fn topics_of_cameras_are_complete_or_refused_with_a_sentence() {
+        let of = |detections: &[&str], infos: &[&str]| TagTopics {
+            detections: detections.iter().map(|s| (*s).to_owned()).collect(),
+            camera_infos: infos.iter().map(|s| (*s).to_owned()).collect(),
+            ..TagTopics::default()
+        };
+        assert_eq!(of(&["front/detections", "tags"], &[]).camera_infos(), ["front/camera_info", "camera_info"]);
+        assert_eq!(of(&["a", "b"], &["c", "d"]).check(), Ok(()));
+        assert!(of(&["a", "b"], &["c"]).check().unwrap_err().contains("'tags.camera_infos' has 1 topics"));
+        assert!(!of(&[""], &[""]).is_used());
+        assert!(of(&["a", "a"], &[]).check().unwrap_err().contains("stands twice"));
+        assert!(TagTopics { sizes: vec!["7".into()], ..of(&["a"], &[]) }.check().unwrap_err().contains("tags.sizes"));
     }
 }

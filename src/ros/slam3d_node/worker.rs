@@ -1,7 +1,9 @@
 //! What the node does with whatever arrives: convert, check, step, publish.
 
 use super::display::Display;
+use super::filter::{Filter, Unused};
 use super::input::Event;
+use super::map;
 use super::output::{BaseEstimate, Outputs};
 use super::report::{self, NO_IDENTITY, Report};
 use super::{SPECS, Settings};
@@ -16,11 +18,11 @@ use lienav_base::settings::check_change;
 use lienav_base::stamp::Stamp;
 use lienav_io::bag::UNREADABLE;
 use lienav_io::convert::Refusal;
-use lienav_io::files;
-use lienav_io::intake::SpaceIntake;
-use lienav_io::messages::{self, Imu, PointCloud2, PoseWithCovarianceStamped, TfMessage};
+use lienav_io::messages::{self, AprilTagDetectionArray, Imu, PointCloud2, PoseWithCovarianceStamped, TfMessage};
 use lienav_lie::Se3;
-use lienav_space::{Config, Map3d, PoseEstimate, Quality, Slam3d};
+use lienav_space::tags::TagConfig;
+use lienav_space::tags::settings::SPECS as TAG_SPECS;
+use lienav_space::{Config, PoseEstimate, Quality};
 use r2r::diagnostic_msgs::msg::DiagnosticStatus;
 use r2r::std_srvs::srv::{SetBool, Trigger};
 use r2r::{Node, Publisher};
@@ -29,13 +31,10 @@ use std::time::{Duration, Instant};
 
 /// Times kept for percentiles between two reports.
 const SAMPLES: usize = 4096;
-/// No map file is longer.
-const LONGEST_MAP: u64 = 1 << 28;
 
 /// The filter with all that surrounds it.
 pub struct Worker {
-    pub(super) slam: Slam3d,
-    intake: SpaceIntake,
+    pub(super) slam: Filter,
     parameters: Parameters,
     settings: Settings,
     outputs: Outputs,
@@ -72,7 +71,7 @@ impl Worker {
     #[allow(clippy::too_many_arguments)]
     pub fn of(
         node: &mut Node,
-        mut slam: Slam3d,
+        mut slam: Filter,
         parameters: Parameters,
         settings: Settings,
         events: Events,
@@ -88,7 +87,6 @@ impl Worker {
             quality_says: publisher(node, "~/pose_quality", qos::latched())?,
             said: None,
             diagnostics: Diagnostics::of(node)?,
-            intake: SpaceIntake::new(settings.frames(slam.config())),
             imu: Received::default(),
             features: Received::default(),
             odometry: Received::default(),
@@ -123,11 +121,12 @@ impl Worker {
         let Some(event) = self.unless_idle(event) else { return };
         match event {
             Event::StaticTransforms(message) => self.static_transforms(&message),
-            Event::CameraInfo(message) => {
-                if let Err(refusal) = self.intake.camera_info(&message) {
+            Event::CameraInfo(number, message) => {
+                if let Err(refusal) = self.slam.camera_info(number, &message) {
                     self.refuse("camera_info", &refusal);
                 }
             }
+            Event::Detections(number, message) => self.detections(number, &message),
             Event::Imu(message) => self.imu(&message),
             Event::Features(message) => self.features(&message),
             Event::Odometry(message) => self.odometry(&message),
@@ -139,7 +138,7 @@ impl Worker {
     }
 
     fn static_transforms(&mut self, message: &TfMessage) {
-        for refusal in self.intake.transforms(message) {
+        for refusal in self.slam.transforms(message) {
             self.refuse("/tf_static", &refusal);
         }
     }
@@ -148,24 +147,19 @@ impl Worker {
         let begun = Instant::now();
         self.imu.received += 1;
         self.last_imu = Some(begun);
-        let was_placed = self.intake.base().is_some();
-        let sample = match self.intake.imu(message) {
-            Ok(sample) => sample,
-            Err(refusal) => return self.refuse("imu", &refusal),
+        let (stamp, is_new) = match self.slam.imu(message) {
+            Ok(taken) => taken,
+            Err(unused) => return self.unused("imu", &unused),
         };
-        if let (false, Some(base)) = (was_placed, self.intake.base()) {
-            self.slam.set_base(base);
+        if is_new {
             self.log.info(&format!("imu is in '{}', and so are the axes of its noise", message.header.frame_id));
         }
-        if let Err(reason) = self.slam.push_imu(&sample) {
-            return self.drop("imu", reason.word());
-        }
         self.imu.used += 1;
-        let since = self.newest_imu.map_or(0.0, |newest| sample.stamp.since(newest));
+        let since = self.newest_imu.map_or(0.0, |newest| stamp.since(newest));
         if since > 0.0 {
             self.interval_s = since;
         }
-        self.newest_imu = Some(sample.stamp);
+        self.newest_imu = Some(stamp);
         self.publish_steps(begun);
         self.publish_pose();
         if self.sample_us.len() < SAMPLES {
@@ -177,57 +171,67 @@ impl Worker {
         let begun = Instant::now();
         self.features.received += 1;
         self.last_features = Some(begun);
-        let seen = match self.intake.features(message) {
-            Ok(seen) => seen,
-            Err(refusal) => return self.refuse("features", &refusal),
+        let (unknown, mount) = match self.slam.features(message) {
+            Ok(taken) => taken,
+            Err(unused) => return self.unused("features", &unused),
         };
-        for _ in 0..seen.unknown {
-            self.dropped.add(NO_IDENTITY);
-        }
-        if let Some((number, sensor)) = seen.sensor {
-            if let Err(reason) = self.slam.set_sensor(number, sensor) {
-                return self.drop("features", reason.word());
-            }
-            let t = sensor.mount.translation;
-            let frame = &message.header.frame_id;
-            self.log.info(&format!("'{frame}' is at x {:.3} y {:.3} z {:.3} of the frame of imu", t.x, t.y, t.z));
-        }
-        match self.slam.push_frame(&seen.frame) {
-            Ok(()) => self.features.used += 1,
-            Err(reason) => return self.drop("features", reason.word()),
-        }
+        (0..unknown).for_each(|_| self.dropped.add(NO_IDENTITY));
+        self.say_where(&message.header.frame_id, mount, "imu");
+        self.features.used += 1;
         self.publish_steps(begun);
+    }
+
+    fn detections(&mut self, number: usize, message: &AprilTagDetectionArray) {
+        let begun = Instant::now();
+        self.features.received += 1;
+        self.last_features = Some(begun);
+        let (refused, outcome) = self.slam.detections(number, message);
+        for word in refused {
+            self.dropped.add(word);
+            self.log.warn_of(word, || format!("a tag dropped as {word}: {}", report::remedy(word)));
+        }
+        match outcome {
+            Ok(mount) => self.say_where(&message.header.frame_id, mount, "the robot"),
+            Err(unused) => return self.unused("detections", &unused),
+        }
+        self.features.used += 1;
+        self.publish_steps(begun);
+        if !self.settings.uses_odometry() {
+            self.publish_pose();
+        }
+    }
+
+    fn say_where(&self, frame: &str, mount: Option<Se3>, on: &str) {
+        if let Some(Se3 { translation: t, .. }) = mount {
+            self.log.info(&format!("'{frame}' is at x {:.3} y {:.3} z {:.3} of the frame of {on}", t.x, t.y, t.z));
+        }
     }
 
     fn odometry(&mut self, message: &messages::Odometry) {
         let begun = Instant::now();
         self.odometry.received += 1;
-        let (odometry, base_in_odom) = match self.intake.odometry(message) {
-            Ok(converted) => converted,
-            Err(refusal) => return self.refuse("odom", &refusal),
-        };
-        self.base_in_odom = base_in_odom.or(self.base_in_odom);
-        match self.slam.push_odometry(&odometry) {
-            Ok(()) => self.odometry.used += 1,
-            Err(reason) => return self.drop("odom", reason.word()),
+        match self.slam.odometry(message) {
+            Ok(base_in_odom) => self.base_in_odom = base_in_odom.or(self.base_in_odom),
+            Err(unused) => return self.unused("odom", &unused),
         }
+        self.odometry.used += 1;
         self.publish_steps(begun);
+        if self.slam.sees_tags() {
+            self.publish_pose();
+        }
     }
 
     fn absolute_pose(&mut self, message: &PoseWithCovarianceStamped) {
         let begun = Instant::now();
-        match self.intake.pose(message) {
-            Ok(pose) => match self.slam.push_pose(&pose) {
-                Ok(()) => self.publish_steps(begun),
-                Err(reason) => self.drop("absolute_pose", reason.word()),
-            },
-            Err(refusal) => self.refuse("absolute_pose", &refusal),
+        match self.slam.absolute_pose(message) {
+            Ok(()) => self.publish_steps(begun),
+            Err(unused) => self.unused("absolute_pose", &unused),
         }
     }
 
     fn initial_pose(&mut self, message: &PoseWithCovarianceStamped) {
-        match self.intake.pose(message) {
-            Ok(given) => match self.slam.set_pose(&given.pose, &given.covariance) {
+        match self.slam.pose_of(message) {
+            Ok(given) => match self.slam.set_pose(&given) {
                 Ok(()) => {
                     let t = message.pose.pose.position.clone();
                     self.log.info(&format!("set to x {:.3} y {:.3} z {:.3}", t.x, t.y, t.z));
@@ -265,12 +269,12 @@ impl Worker {
 
     /// The estimate of the robot's frame.
     fn of_base(&self, body: &PoseEstimate) -> BaseEstimate {
-        let base = self.intake.base().unwrap_or_default();
-        let (pose, covariance) = self.intake.to_base(&body.pose, &body.covariance);
+        let base = self.slam.base().unwrap_or_default();
+        let (pose, covariance) = self.slam.to_base(&body.pose, &body.covariance);
         let to_base = pose.rotation.matrix().transpose();
         // v + R (ω × t), in the axes of the base.
         let lever = body.pose.rotation * body.rate.cross(&base.translation);
-        let noise = self.slam.config().imu.gyro_noise;
+        let noise = self.slam.rate_noise();
         BaseEstimate {
             stamp: body.stamp,
             pose,
@@ -305,7 +309,11 @@ impl Worker {
 
     /// Takes the map that is to be used.
     pub(super) fn configure(&mut self) {
-        self.log.info(&format!("filter '{}' in space", self.slam.config().filter));
+        let topics = self.settings.tags.topics().join(", ");
+        match self.slam.sees_tags() {
+            true => self.log.info(&format!("tags in space, of {topics}")),
+            false => self.log.info(&format!("filter '{}' in space", self.slam.config().filter)),
+        }
         let file = self.settings.map.file.clone();
         if file.is_empty() {
             return;
@@ -321,25 +329,14 @@ impl Worker {
 
     fn load_map(&mut self) -> Result<String, String> {
         let file = self.file()?;
-        let path = Path::new(&file);
-        let text = lienav_io::open::read_text(path, LONGEST_MAP);
-        let text = text.map_err(|error| format!("no map was loaded: {file}: {error}{}", files::remedy(&error)))?;
-        let map = Map3d::from_json(&text).map_err(|error| format!("no map was loaded: {file}: {error}"))?;
-        let landmarks = map.landmarks.len();
-        self.slam.load_map(map).map_err(|error| format!("no map was loaded: {file}: {error}"))?;
-        Ok(format!("{file}: {landmarks} landmarks loaded"))
+        map::load(&mut self.slam, Path::new(&file))
+            .map_err(|error| format!("no map was loaded: {file}: {error}"))
+            .map(|sentence| format!("{file}: {sentence}"))
     }
 
     fn save_map(&self) -> Result<String, String> {
         let file = self.file()?;
-        let map = self.slam.map();
-        if map.landmarks.is_empty() {
-            return Err(format!("the map has no landmarks yet: nothing was saved, and '{file}' stays as it is"));
-        }
-        let text = map.to_json();
-        let written = files::write_atomically(Path::new(&file), |out| out.write_all(text.as_bytes()));
-        written.map_err(|error| format!("{file}: {error}{}", files::remedy(&error)))?;
-        Ok(format!("{file}: {} landmarks saved", map.landmarks.len()))
+        map::save(&self.slam, Path::new(&file)).map(|sentence| format!("{file}: {sentence}"))
     }
 
     fn file(&self) -> Result<String, String> {
@@ -397,9 +394,12 @@ impl Worker {
     fn answer_about_parameters(&mut self, request: crate::ros::parameters::Request) -> r2r::Result<()> {
         let before = self.parameters.clone();
         let (config, settings, clock) = (self.slam.config().clone(), self.settings.clone(), &self.clock);
+        let tags: TagConfig = before.read(TAG_SPECS).unwrap_or_default();
         request.answer(&mut self.parameters, |changed| {
             let new: Config = changed.read(lienav_space::SPECS).map_err(|e| e.to_string())?;
             check_change(&config, &new, lienav_space::SPECS)?;
+            let new: TagConfig = changed.read(TAG_SPECS).map_err(|e| e.to_string())?;
+            check_change(&tags, &new, TAG_SPECS)?;
             check_change(&settings, &changed.read::<Settings>(SPECS).map_err(|e| e.to_string())?, SPECS)?;
             clock.simulate(use_sim_time(changed).map_err(|e| e.to_string())?);
             Ok(())
@@ -429,6 +429,7 @@ impl Worker {
             imu: self.imu,
             features: self.features,
             odometry: self.odometry,
+            sees_tags: self.slam.sees_tags(),
             silence: [since(self.last_imu), since(self.last_features)],
             dropped: self.dropped.clone(),
             step_us: Percentiles::of(&mut self.step_us),
@@ -448,7 +449,7 @@ impl Worker {
     fn unreadable(&mut self, topic: &str, error: &dyn std::fmt::Display) {
         match topic {
             "imu" => self.imu.received += 1,
-            "features" => self.features.received += 1,
+            "features" | "detections" => self.features.received += 1,
             "odom" => self.odometry.received += 1,
             _ => {}
         }
@@ -459,6 +460,14 @@ impl Worker {
     fn refuse(&mut self, topic: &str, refusal: &Refusal) {
         self.dropped.add(refusal.word());
         self.log.warn_of(refusal.word(), || format!("{topic} dropped as {}: {refusal}", refusal.word()));
+    }
+
+    fn unused(&mut self, topic: &str, unused: &Unused) {
+        match unused {
+            Unused::Refused(refusal) => self.refuse(topic, refusal),
+            Unused::Dropped(reason) => self.drop(topic, reason.word()),
+            Unused::Idle => {}
+        }
     }
 
     /// What the filter has counted.

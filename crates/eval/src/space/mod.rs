@@ -2,7 +2,7 @@
 //!
 //! Read [`settings`] (what is taken for the noise of a recording), [`truth`] (levelled and interpolated), [`run`] (a
 //! filter over a recording; [`twists`] is the same without an inertial sensor, [`session`] what is kept, [`start`] begins; [`tags`] is the same of tags with a
-//! pose, [`tag_motion`] what moves them), [`errors`] (against the truth), [`report`] (the numbers), [`simulated`] (runs of
+//! pose, [`tag_motion`] what moves them, `tag_input` what they are made of), [`errors`] (against the truth), [`report`] (the numbers), [`simulated`] (runs of
 //! scenarios as recordings), [`monte_carlo`] (many of them), [`observability`], [`folder`] (all of it as files, with
 //! [`figures`] and a [`page`]).
 
@@ -18,6 +18,7 @@ pub mod session;
 pub mod settings;
 pub mod simulated;
 pub mod start;
+mod tag_input;
 pub mod tag_motion;
 pub mod tags;
 pub mod task;

@@ -17,7 +17,7 @@ use lienav_base::stamp::Stamp;
 use lienav_lie::{Se3, So3, hat};
 use lienav_space::lens::{Distortion, Lens};
 use lienav_space::{ImuSample, Pinhole, Seen, Value};
-use nalgebra::{Isometry3, Matrix3, Matrix6, UnitQuaternion, Vector2, Vector3, Vector4};
+use nalgebra::{Isometry3, Matrix3, Matrix6, Rotation3, UnitQuaternion, Vector2, Vector3, Vector4};
 
 /// What a point cloud in space holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -177,7 +177,7 @@ pub fn space_pose_message(pose: &Se3) -> Pose {
 
 /// The unit quaternion of a rotation, with w ≥ 0.
 pub fn quaternion_of(rotation: &So3) -> UnitQuaternion<f64> {
-    let q = UnitQuaternion::from_matrix_eps(rotation.matrix(), 1e-15, 10, UnitQuaternion::identity());
+    let q = UnitQuaternion::from_rotation_matrix(&Rotation3::from_matrix_unchecked(*rotation.matrix()));
     if q.w < 0.0 { UnitQuaternion::new_unchecked(-q.into_inner()) } else { q }
 }
 
@@ -217,4 +217,26 @@ pub fn space_odometry(
     });
     let pose = se3_of(&message.pose.pose).ok().filter(|pose| pose.translation.iter().all(|x| x.is_finite()));
     Ok((stamp, Vector3::new(v.x, v.y, v.z), stated, pose))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lienav_lie::LieGroup;
+
+    /// Up to half a turn, about many axes.
+    #[test]
+    fn the_quaternion_of_a_rotation_is_that_rotation() {
+        for k in 0..20_000 {
+            let angle = std::f64::consts::PI * f64::from(k) / 20_000.0;
+            let (a, b) = (0.7 * f64::from(k), 1.3 * f64::from(k));
+            let axis = Vector3::new(a.cos() * b.cos(), a.cos() * b.sin(), a.sin());
+            for axis in [axis, Vector3::x(), Vector3::y(), Vector3::z()] {
+                let rotation = So3::exp(&(axis * angle));
+                let q = quaternion_of(&rotation);
+                let off = (q.to_rotation_matrix().matrix() - rotation.matrix()).amax();
+                assert!(off < 1e-13 && q.w >= 0.0, "{off} at {angle} about {axis:?}");
+            }
+        }
+    }
 }

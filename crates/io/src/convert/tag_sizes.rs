@@ -38,10 +38,15 @@ impl TagSizes {
         Ok(Self(sizes))
     }
 
+    /// The edge of a tag that has one of its own, m.
+    pub fn own(&self, id: u32) -> Option<f64> {
+        self.0.get(&id).copied()
+    }
+
     /// The camera model for the tag with this identity.
     #[must_use]
     pub fn of(&self, id: Option<u32>, camera: &TagCamera) -> TagCamera {
-        let size_m = id.and_then(|id| self.0.get(&id)).copied().unwrap_or(camera.size_m);
+        let size_m = id.and_then(|id| self.own(id)).unwrap_or(camera.size_m);
         TagCamera { size_m, ..*camera }
     }
 }

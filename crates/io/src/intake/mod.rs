@@ -6,7 +6,7 @@
 //! - `tags`: transforms of tags on `/tf`;
 //! - `sources`: which of several sources of odometry counts;
 //! - `message`: messages of whichever type;
-//! - `space`: the same for the filter in space, [`SpaceIntake`].
+//! - `space`: the same for the filter in space, [`SpaceIntake`], and `space_tags` for tags, [`TagIntake`].
 //!
 //! There is no clock here, and no filter: the caller says whether transforms are still to be expected, and gives mounts
 //! to its filter. A further type of message is a plain struct in [`messages`](crate::messages), a conversion in
@@ -18,6 +18,7 @@ mod sensors;
 mod settings;
 mod sources;
 mod space;
+mod space_tags;
 mod tags;
 
 use crate::convert::{self, DetectionWords, Frame, Origin, Refusal, TagCamera, TagSizes};
@@ -38,6 +39,7 @@ pub use settings::{
 };
 pub use sources::{STANDBY, Sources, Switch};
 pub use space::{SpaceFrames, SpaceIntake, SpaceSeen};
+pub use space_tags::{TAG_WORDS, TagIntake, TagRobot, TagsSeen};
 pub use tags::TagScan;
 
 /// A source of odometry.

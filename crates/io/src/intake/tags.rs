@@ -6,13 +6,16 @@ use crate::messages::{TfMessage, TransformStamped};
 use crate::transforms::StaticTransforms;
 use lienav_base::stamp::Stamp;
 use lienav_slam::Measurement;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 /// The most scans of one stamp: of several cameras, or of a detector that sends each tag by itself.
 pub const MOST_PARTS: usize = 16;
 
 /// The most tags of a message, and of a stamp: no image has more, and each is compared with the others.
 const MOST_TAGS: usize = 2000;
+
+/// The most identities of which it is remembered which pattern gives them.
+const MOST_IDENTITIES: usize = 100_000;
 
 /// So many stamps are remembered.
 const MEMORY: usize = 16;
@@ -35,6 +38,8 @@ pub struct Tags {
     sizes: TagSizes,
     recent: VecDeque<Recent>,
     unmatched: Unmatched,
+    /// Which pattern gives each identity that was seen, and of which name; `None` where two do.
+    owners: BTreeMap<u32, Option<(usize, String)>>,
 }
 
 /// Frames on `/tf` while none has fitted a pattern.
@@ -76,8 +81,24 @@ impl Tags {
         !self.patterns.is_empty()
     }
 
-    fn identity(&self, transform: &TransformStamped) -> Option<u32> {
-        self.patterns.iter().find_map(|pattern| pattern.identity(&transform.child_frame_id))
+    /// The identity of a tag, and which pattern gives it.
+    fn identity(&self, transform: &TransformStamped) -> Option<(u32, usize)> {
+        let all = self.patterns.iter().enumerate();
+        all.into_iter().find_map(|(k, pattern)| Some((pattern.identity(&transform.child_frame_id)?, k)))
+    }
+
+    /// Whether no other pattern has given this identity to another name: two tags would be one landmark. What stands before
+    /// the last `/` is the name of a detector, not of a tag.
+    fn is_alone(&mut self, id: u32, pattern: usize, name: &str) -> bool {
+        if self.owners.len() >= MOST_IDENTITIES && !self.owners.contains_key(&id) {
+            return true;
+        }
+        let name = name.rsplit('/').next().unwrap_or(name);
+        let owner = self.owners.entry(id).or_insert_with(|| Some((pattern, name.to_owned())));
+        if owner.as_ref().is_some_and(|(other, of)| *other != pattern && of != name) {
+            *owner = None;
+        }
+        owner.is_some()
     }
 
     /// Time starts again.
@@ -97,7 +118,7 @@ impl Tags {
         let model = settings.camera();
         let mut tags = 0;
         for transform in &message.transforms {
-            let Some(id) = self.identity(transform) else {
+            let Some((id, pattern)) = self.identity(transform) else {
                 if !self.unmatched.is_matched && tree.between(base, &transform.child_frame_id).is_none() {
                     self.unmatched.note(&transform.child_frame_id);
                 }
@@ -109,6 +130,13 @@ impl Tags {
                 let (parent, child) = (transform.header.frame_id.clone(), transform.child_frame_id.clone());
                 refusals.push(Refusal::BadTransform { parent, child, why: "there are too many tags in one message" });
                 break;
+            }
+            if !self.is_alone(id, pattern, &transform.child_frame_id) {
+                let (parent, child) = (transform.header.frame_id.clone(), transform.child_frame_id.clone());
+                let why =
+                    "two of tags.frame_patterns give this identity to different tags: write {id+1000} in one of them";
+                refusals.push(Refusal::BadTransform { parent, child, why });
+                continue;
             }
             let camera = transform.header.frame_id.as_str();
             let read = || {
@@ -258,5 +286,27 @@ mod tests {
         assert_eq!((found[0].2.len(), refused), (MOST_TAGS, vec!["bad_transform"]));
         let unknown = vec![tag(9, "map", "tag36h11:1", 2.0), tag(10, "left", "tag36h11:6", f64::NAN)];
         assert_eq!(take(unknown), (vec![], vec!["no_transform", "bad_transform"]));
+    }
+
+    #[test]
+    fn two_patterns_that_give_one_identity_are_refused_with_the_remedy() {
+        let patterns = ["tag36h11:{id}", "*/tag36h11:{id}", "dock=500"].map(|text| text.parse().unwrap());
+        let mut tags = Tags::new(patterns.to_vec(), TagSizes::default());
+        let mut tree = StaticTransforms::default();
+        tree.insert(&tag(0, "base_link", "left", 0.1)).unwrap();
+        let settings = TagSettings::default();
+        let mut take = |ms: i64, frames: &[&str]| {
+            let transforms = frames.iter().map(|frame| tag(ms, "left", frame, 2.0)).collect();
+            let (scans, refusals) = tags.scans(&TfMessage { transforms }, ("base_link", &tree), &settings);
+            (shown(&scans).into_iter().flat_map(|scan| scan.2).collect::<Vec<_>>(), refusals)
+        };
+        assert_eq!(take(5, &["tag36h11:1", "dock"]).0, [1, 500]);
+        assert_eq!(take(5, &["robot_1/tag36h11:2"]).0, [2]);
+        assert_eq!(take(8, &["tag36h11:2"]).0, [2], "the same tag of another detector");
+        let (seen, refused) = take(6, &["tag36h11:1", "tag36h11:500", "dock"]);
+        assert_eq!(seen, [1]);
+        assert_eq!(refused.iter().map(Refusal::word).collect::<Vec<_>>(), ["bad_transform"; 2]);
+        assert!(refused[0].to_string().contains("{id+1000}"), "{}", refused[0]);
+        assert_eq!(take(7, &["dock"]).0, [] as [u32; 0], "it stays refused");
     }
 }

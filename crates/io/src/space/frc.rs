@@ -10,11 +10,12 @@
 use super::data::{Layout, SpaceRecording, TruePose, Twist};
 use super::files::{self, Transform, drop_row, in_order, numbers, vector};
 use super::jumps::keep_longest_run;
+use super::tag_map::{FIELD_SIGMA, axes_of_field};
 use super::tags::{CameraDistortion, StatedTag, TagCamera, TagFrames, TagSeen, are_corners, corners_of};
 use crate::recording::OpenError;
 use crate::yaml;
 use lienav_lie::{LieGroup, Se3, So3};
-use nalgebra::{Matrix3, Vector2, Vector3};
+use nalgebra::{Vector2, Vector3};
 use serde::Deserialize;
 use std::path::Path;
 
@@ -39,9 +40,6 @@ struct OnRobot {
 
 /// The loop of a robot takes so long, s.
 const CYCLE_S: f64 = 0.02;
-
-/// A tag of a field is where the drawings have it, m and rad.
-const FIELD_SIGMA: (f64, f64) = (1e-4, 1e-4);
 
 /// Reads a folder.
 pub fn open(folder: &Path) -> Result<SpaceRecording, OpenError> {
@@ -79,9 +77,8 @@ pub fn open(folder: &Path) -> Result<SpaceRecording, OpenError> {
     Ok(recording)
 }
 
-/// In the files x is out of the face, and corners are in (y, z): here these are the tag's z, x and y.
 fn read_field(folder: &Path, recording: &mut SpaceRecording) -> Result<(), OpenError> {
-    let axes = So3::from_matrix_unchecked(Matrix3::new(0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0));
+    let axes = axes_of_field();
     let table = files::table(folder, "field_tags.csv")?;
     for row in table.columns(&["tag_id", "x_m", "y_m", "z_m", "qx", "qy", "qz", "qw"])? {
         let row = row?;

@@ -2,8 +2,9 @@
 //!
 //! [`data`] is what a recording holds, [`open`] reads one. Each layout has a file: `euroc_tracks` (an inertial sensor
 //! and tracks of points in one camera), `starloc` (an inertial sensor and tags in a pair of cameras), `starry` (rate,
-//! body velocity and points in a pair of cameras), `tagslam` and `frc` (corners of tags; [`tags`] is what they hold).
-//! `files` has what they share. [`bag`] writes a recording as a rosbag2 bag, and reads it.
+//! body velocity and points in a pair of cameras), `tagslam` and `frc` (corners of tags; [`tags`] is what they hold,
+//! and [`tag_map`] reads maps of tags). `files` has what they share. [`bag`] writes a recording as a rosbag2 bag, and
+//! reads it.
 
 pub mod bag;
 pub mod data;
@@ -13,6 +14,7 @@ mod frc;
 mod jumps;
 mod starloc;
 mod starry;
+pub mod tag_map;
 #[cfg(test)]
 mod tag_tests;
 pub mod tags;

@@ -8,14 +8,15 @@
 use super::data::{Layout, SpaceRecording, TruePose, Twist};
 use super::files::{self, Transform, drop_row, in_order, numbers, vector};
 use super::jumps::leave_out_jumps;
-use super::tags::{CameraDistortion, OnBoard, StatedTag, TagCamera, TagFrames, TagSeen, are_corners, corners_of};
+use super::tag_map::TagsFile;
+use super::tags::{CameraDistortion, TagCamera, TagFrames, TagSeen, are_corners, corners_of};
 use crate::recording::OpenError;
 use crate::trajectory::matrix;
 use crate::yaml;
 use lienav_base::stamp::Stamp;
 use lienav_lie::se3::split;
-use lienav_lie::{LieGroup, Se3, So3};
-use nalgebra::{Matrix6, Vector2, Vector3};
+use lienav_lie::{LieGroup, Se3};
+use nalgebra::{Matrix6, Vector2};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
@@ -34,103 +35,6 @@ struct CameraEntry {
     reference: Option<Transform>,
 }
 
-#[derive(Deserialize)]
-struct TagsFile {
-    #[serde(default)]
-    default_sizes_m: BTreeMap<String, f64>,
-    #[serde(default)]
-    ignore_tags: Vec<u32>,
-    #[serde(default)]
-    known_tags: BTreeMap<u32, KnownEntry>,
-    #[serde(default)]
-    sizes_m: BTreeMap<u32, f64>,
-    #[serde(default)]
-    boards: BTreeMap<String, Board>,
-    max_hamming_distance: Option<u32>,
-    override_tag_position_noise: Option<f64>,
-    override_tag_rotation_noise: Option<f64>,
-    #[serde(rename = "T_body_odom")]
-    body_from_odometry: Option<Transform>,
-    #[serde(default)]
-    tag_id_remap: Vec<RemapEntry>,
-    pixel_noise: Option<f64>,
-}
-
-#[derive(Deserialize)]
-struct KnownEntry {
-    q_xyzw: [f64; 4],
-    t_m: [f64; 3],
-    t_sigma_m: [f64; 3],
-    rot_sigma_rad: [f64; 3],
-}
-
-#[derive(Deserialize)]
-struct Board {
-    tag_start_id: u32,
-    tag_size: f64,
-    tag_rows: u32,
-    tag_columns: u32,
-    /// Between the edges of two tags, in units of an edge; without it, each tag is by itself.
-    tag_spacing: Option<f64>,
-    tag_position_noise: Option<f64>,
-}
-
-impl Board {
-    fn count(&self) -> u32 {
-        self.tag_rows.saturating_mul(self.tag_columns)
-    }
-
-    /// The tags behind the first, row by row: columns along the x axis of a tag, rows along its y axis.
-    fn places(&self) -> impl Iterator<Item = (u32, OnBoard)> + '_ {
-        /// Boards are read up to so many tags.
-        const MOST: u32 = 1000;
-        /// Where none is stated, m.
-        const USUAL_SIGMA_M: f64 = 1e-3;
-        let pitch = self.tag_spacing.map_or(0.0, |spacing| self.tag_size * (1.0 + spacing));
-        let sigma_m = self.tag_position_noise.filter(|sigma| (0.0..1.0).contains(sigma)).unwrap_or(USUAL_SIGMA_M);
-        let board = u64::from(self.tag_start_id);
-        let is_sound = (1e-3..100.0).contains(&pitch);
-        (0..self.count().min(MOST)).filter(move |_| is_sound).filter_map(move |k| {
-            let id = self.tag_start_id.checked_add(k)?;
-            let (row, column) = (k / self.tag_columns, k % self.tag_columns);
-            let place = Vector3::new(pitch * f64::from(column), pitch * f64::from(row), 0.0);
-            Some((id, OnBoard { board, pose: Se3::new(So3::identity(), place), sigma_m }))
-        })
-    }
-}
-
-#[derive(Deserialize)]
-struct RemapEntry {
-    id: u32,
-    remaps: Vec<Remap>,
-}
-
-#[derive(Deserialize)]
-struct Remap {
-    remap_id: u32,
-    start_time: f64,
-    end_time: f64,
-}
-
-impl TagsFile {
-    /// The tag that a detection is of.
-    fn identity(&self, id: u32, stamp: Stamp) -> u32 {
-        let remaps = self.tag_id_remap.iter().filter(|entry| entry.id == id).flat_map(|entry| &entry.remaps);
-        let at = stamp.secs();
-        remaps.into_iter().find(|one| (one.start_time..=one.end_time).contains(&at)).map_or(id, |one| one.remap_id)
-    }
-
-    /// Length of a tag's edge, m.
-    fn size(&self, id: u32) -> Option<f64> {
-        let is_of =
-            |board: &&Board| (board.tag_start_id..board.tag_start_id.saturating_add(board.count())).contains(&id);
-        let own = self.sizes_m.get(&id).copied();
-        let of_board = || self.boards.values().find(is_of).map(|board| board.tag_size);
-        let usual = || self.default_sizes_m.values().next().copied();
-        own.or_else(of_board).or_else(usual).filter(|size| (1e-3..100.0).contains(size))
-    }
-}
-
 /// Reads a folder.
 pub fn open(folder: &Path) -> Result<SpaceRecording, OpenError> {
     let name = files::name_of(folder);
@@ -138,25 +42,9 @@ pub fn open(folder: &Path) -> Result<SpaceRecording, OpenError> {
     let file: TagsFile = read_yaml(folder, "tags.yaml")?;
     recording.tags.cameras = read_cameras(folder)?;
     recording.tags.pixel_sigma = file.pixel_noise.filter(|sigma| (1e-3..1e3).contains(sigma));
-    for (id, entry) in &file.known_tags {
-        let place = Transform { q_xyzw: entry.q_xyzw, t_m: entry.t_m };
-        let greatest = |sigma: &[f64; 3]| sigma.iter().copied().fold(0.0, f64::max);
-        let turn = file.override_tag_rotation_noise.unwrap_or(0.0).max(greatest(&entry.rot_sigma_rad));
-        let shift = file.override_tag_position_noise.unwrap_or(0.0).max(greatest(&entry.t_sigma_m));
-        match place.pose().filter(|_| (1e-9..1e3).contains(&turn) && (1e-9..1e6).contains(&shift)) {
-            Some(pose) => {
-                recording.tags.known.insert(u64::from(*id), StatedTag { pose, sigma: (turn, shift) });
-            }
-            None => drop_row(&mut recording, "bad_known_tag"),
-        }
-    }
-    for board in file.boards.values() {
-        let places = || board.places().map(|(id, place)| (u64::from(id), place));
-        // A tag whose place is known says where it is by itself.
-        if places().all(|(id, _)| !recording.tags.known.contains_key(&id)) {
-            recording.tags.on_board.extend(places());
-        }
-    }
+    let map = file.map();
+    (recording.tags.known, recording.tags.on_board) = (map.known, map.on_board);
+    files::count(&mut recording, "bad_known_tag", map.refused);
     read_corners(folder, &file, &mut recording)?;
     read_odometry(folder, &file, &mut recording)?;
     read_reference(folder, &mut recording)?;

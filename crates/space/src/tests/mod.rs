@@ -1,11 +1,13 @@
 //! Tests of the pipeline.
 
 mod clocks;
+mod hall;
 mod maps;
 mod order;
 mod saved;
 mod silence;
 mod simple;
+mod tags;
 mod window;
 
 use crate::{Config, Frame, Imu, ImuSample, Seen, Sensor, Slam3d, Step, Value};

@@ -1,0 +1,308 @@
+//! Maps of tags as files: `tags.yaml` as a folder of TagSLAM has it, and the layout of a field (WPILib, JSON).
+
+use super::files::{self, Transform};
+use super::tags::{OnBoard, StatedTag};
+use crate::convert::quaternion_of;
+use crate::open;
+use crate::recording::OpenError;
+use crate::yaml;
+use lienav_base::stamp::Stamp;
+use lienav_lie::{Se3, So3};
+use nalgebra::{Matrix3, Vector3};
+use serde::Deserialize;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+use std::path::Path;
+
+/// Tags whose places are known, and what else their file states.
+#[derive(Clone, Debug, Default)]
+pub struct TagMap {
+    /// By identity.
+    pub known: BTreeMap<u64, StatedTag>,
+    /// Tags on a board with others.
+    pub on_board: BTreeMap<u64, OnBoard>,
+    /// Lengths of edges, m.
+    pub sizes_m: BTreeMap<u64, f64>,
+    /// That of all others, m, where it is stated.
+    pub usual_size_m: Option<f64>,
+    /// Tags that are not used.
+    pub ignored: BTreeSet<u64>,
+    /// The most wrong bits that a detection may have, where that is stated.
+    pub max_hamming: Option<u32>,
+    /// Tags whose pose or standard deviations are invalid; they are left out.
+    pub refused: u64,
+    /// Whether the file has more than [`TagMap::to_yaml`] writes.
+    pub is_by_hand: bool,
+}
+
+/// A tag of a field is where the drawings have it, m and rad.
+pub(super) const FIELD_SIGMA: (f64, f64) = (1e-4, 1e-4);
+
+/// In the files of a field x is out of a tag's face, and corners are in (y, z): here these are the tag's z, x and y.
+pub(super) fn axes_of_field() -> So3 {
+    So3::from_matrix_unchecked(Matrix3::new(0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0))
+}
+
+impl TagMap {
+    /// Reads a file: the layout of a field where the name ends in `.json`, else `tags.yaml`.
+    ///
+    /// # Errors
+    /// The file is missing, too long, damaged or not as described: with its name and line.
+    pub fn read(path: &Path) -> Result<Self, OpenError> {
+        /// No map is longer.
+        const LONGEST: u64 = 1 << 24;
+        let text = open::read_text(path, LONGEST).map_err(|error| OpenError::io(path, error))?;
+        let is_field = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("json"));
+        let read = if is_field { Self::of_field(&text) } else { Self::of_yaml(&text) };
+        read.map_err(|(line, problem)| OpenError::Text { path: path.to_owned(), line, problem })
+    }
+
+    /// From the text of a `tags.yaml`.
+    ///
+    /// # Errors
+    /// Line and problem.
+    pub fn of_yaml(text: &str) -> Result<Self, (u64, String)> {
+        let wrong = |error: yaml::YamlError| (error.line().unwrap_or(1) as u64, error.to_string());
+        let file: TagsFile = yaml::from_str(text).map_err(wrong)?;
+        Ok(file.map())
+    }
+
+    /// From the text of a field's layout: the axes of the field are those of the map.
+    ///
+    /// # Errors
+    /// Line and problem.
+    pub fn of_field(text: &str) -> Result<Self, (u64, String)> {
+        let file: FieldFile = serde_json::from_str(text).map_err(|error| (error.line() as u64, error.to_string()))?;
+        let mut map = Self { is_by_hand: true, ..Self::default() };
+        for tag in &file.tags {
+            let FieldRotation { quaternion: q } = &tag.pose.rotation;
+            let t = &tag.pose.translation;
+            let place = Vector3::new(t.x, t.y, t.z);
+            let is_near = place.iter().all(|x| x.abs() < 1e6);
+            let rotation = files::rotation(&[q.x, q.y, q.z, q.w]).filter(|_| is_near);
+            let pose = rotation.map(|rotation| Se3::new(rotation * axes_of_field(), place));
+            match pose.filter(|_| !map.known.contains_key(&u64::from(tag.id))) {
+                Some(pose) => _ = map.known.insert(u64::from(tag.id), StatedTag { pose, sigma: FIELD_SIGMA }),
+                None => map.refused += 1,
+            }
+        }
+        Ok(map)
+    }
+
+    /// As the text of a `tags.yaml` that [`TagMap::read`] reads; boards and ignored tags are not written.
+    pub fn to_yaml(&self) -> String {
+        let mut text = String::new();
+        if let Some(size_m) = self.usual_size_m {
+            let _ = writeln!(text, "default_sizes_m: {{all: {size_m:?}}}");
+        }
+        if !self.sizes_m.is_empty() {
+            text.push_str("sizes_m:\n");
+            self.sizes_m.iter().for_each(|(id, size_m)| _ = writeln!(text, "  {id}: {size_m:?}"));
+        }
+        text.push_str(if self.known.is_empty() { "known_tags: {}\n" } else { "known_tags:\n" });
+        for (id, tag) in &self.known {
+            let q = quaternion_of(&tag.pose.rotation);
+            let (t, (turn, place)) = (&tag.pose.translation, tag.sigma);
+            let _ = writeln!(text, "  {id}:\n    t_m: [{:?}, {:?}, {:?}]", t.x, t.y, t.z);
+            let _ = writeln!(text, "    q_xyzw: [{:?}, {:?}, {:?}, {:?}]", q.i, q.j, q.k, q.w);
+            let _ = writeln!(text, "    t_sigma_m: [{place:?}, {place:?}, {place:?}]");
+            let _ = writeln!(text, "    rot_sigma_rad: [{turn:?}, {turn:?}, {turn:?}]");
+        }
+        text
+    }
+}
+
+/// The layout of a field.
+#[derive(Deserialize)]
+struct FieldFile {
+    tags: Vec<FieldTag>,
+}
+
+#[derive(Deserialize)]
+struct FieldTag {
+    #[serde(rename = "ID")]
+    id: u32,
+    pose: FieldPose,
+}
+
+#[derive(Deserialize)]
+struct FieldPose {
+    translation: FieldVector,
+    rotation: FieldRotation,
+}
+
+#[derive(Deserialize)]
+struct FieldVector {
+    x: f64,
+    y: f64,
+    z: f64,
+}
+
+#[derive(Deserialize)]
+struct FieldRotation {
+    quaternion: FieldQuaternion,
+}
+
+#[derive(Deserialize)]
+struct FieldQuaternion {
+    #[serde(rename = "W")]
+    w: f64,
+    #[serde(rename = "X")]
+    x: f64,
+    #[serde(rename = "Y")]
+    y: f64,
+    #[serde(rename = "Z")]
+    z: f64,
+}
+
+/// The file.
+#[derive(Deserialize)]
+pub(super) struct TagsFile {
+    #[serde(default)]
+    default_sizes_m: BTreeMap<String, f64>,
+    #[serde(default)]
+    pub(super) ignore_tags: Vec<u32>,
+    #[serde(default)]
+    known_tags: BTreeMap<u32, KnownEntry>,
+    #[serde(default)]
+    sizes_m: BTreeMap<u32, f64>,
+    #[serde(default)]
+    boards: BTreeMap<String, Board>,
+    pub(super) max_hamming_distance: Option<u32>,
+    override_tag_position_noise: Option<f64>,
+    override_tag_rotation_noise: Option<f64>,
+    #[serde(rename = "T_body_odom")]
+    pub(super) body_from_odometry: Option<Transform>,
+    #[serde(default)]
+    tag_id_remap: Vec<RemapEntry>,
+    pub(super) pixel_noise: Option<f64>,
+}
+
+#[derive(Deserialize)]
+struct KnownEntry {
+    size_m: Option<f64>,
+    q_xyzw: [f64; 4],
+    t_m: [f64; 3],
+    t_sigma_m: [f64; 3],
+    rot_sigma_rad: [f64; 3],
+}
+
+#[derive(Deserialize)]
+struct Board {
+    tag_start_id: u32,
+    tag_size: f64,
+    tag_rows: u32,
+    tag_columns: u32,
+    /// Between the edges of two tags, in units of an edge; without it, each tag is by itself.
+    tag_spacing: Option<f64>,
+    tag_position_noise: Option<f64>,
+}
+
+impl Board {
+    fn count(&self) -> u32 {
+        self.tag_rows.saturating_mul(self.tag_columns)
+    }
+
+    /// The tags behind the first, row by row: columns along the x axis of a tag, rows along its y axis.
+    fn places(&self) -> impl Iterator<Item = (u32, OnBoard)> + '_ {
+        /// Boards are read up to so many tags.
+        const MOST: u32 = 1000;
+        /// Where none is stated, m.
+        const USUAL_SIGMA_M: f64 = 1e-3;
+        let pitch = self.tag_spacing.map_or(0.0, |spacing| self.tag_size * (1.0 + spacing));
+        let sigma_m = self.tag_position_noise.filter(|sigma| (0.0..1.0).contains(sigma)).unwrap_or(USUAL_SIGMA_M);
+        let board = u64::from(self.tag_start_id);
+        let is_sound = (1e-3..100.0).contains(&pitch);
+        (0..self.count().min(MOST)).filter(move |_| is_sound).filter_map(move |k| {
+            let id = self.tag_start_id.checked_add(k)?;
+            let (row, column) = (k / self.tag_columns, k % self.tag_columns);
+            let place = Vector3::new(pitch * f64::from(column), pitch * f64::from(row), 0.0);
+            Some((id, OnBoard { board, pose: Se3::new(So3::identity(), place), sigma_m }))
+        })
+    }
+}
+
+#[derive(Deserialize)]
+struct RemapEntry {
+    id: u32,
+    remaps: Vec<Remap>,
+}
+
+#[derive(Deserialize)]
+struct Remap {
+    remap_id: u32,
+    start_time: f64,
+    end_time: f64,
+}
+
+impl TagsFile {
+    /// The tag that a detection is of.
+    pub(super) fn identity(&self, id: u32, stamp: Stamp) -> u32 {
+        let remaps = self.tag_id_remap.iter().filter(|entry| entry.id == id).flat_map(|entry| &entry.remaps);
+        let at = stamp.secs();
+        remaps.into_iter().find(|one| (one.start_time..=one.end_time).contains(&at)).map_or(id, |one| one.remap_id)
+    }
+
+    /// Length of a tag's edge, m.
+    pub(super) fn size(&self, id: u32) -> Option<f64> {
+        let is_of =
+            |board: &&Board| (board.tag_start_id..board.tag_start_id.saturating_add(board.count())).contains(&id);
+        let own = self.sizes_m.get(&id).copied();
+        let of_board = || self.boards.values().find(is_of).map(|board| board.tag_size);
+        let usual = || self.default_sizes_m.values().next().copied();
+        own.or_else(of_board).or_else(usual).filter(|size| (1e-3..100.0).contains(size))
+    }
+
+    /// What it says of the map.
+    pub(super) fn map(&self) -> TagMap {
+        let mut map = TagMap {
+            usual_size_m: self.default_sizes_m.values().next().copied().filter(is_size),
+            sizes_m: self
+                .sizes_m
+                .iter()
+                .filter(|(_, size)| is_size(size))
+                .map(|(id, size)| (u64::from(*id), *size))
+                .collect(),
+            ignored: self.ignore_tags.iter().map(|id| u64::from(*id)).collect(),
+            max_hamming: self.max_hamming_distance,
+            is_by_hand: !(self.boards.is_empty() && self.tag_id_remap.is_empty() && self.ignore_tags.is_empty()),
+            ..TagMap::default()
+        };
+        for (id, entry) in &self.known_tags {
+            let place = Transform { q_xyzw: entry.q_xyzw, t_m: entry.t_m };
+            let greatest = |sigma: &[f64; 3]| sigma.iter().copied().fold(0.0, f64::max);
+            let turn = self.override_tag_rotation_noise.unwrap_or(0.0).max(greatest(&entry.rot_sigma_rad));
+            let shift = self.override_tag_position_noise.unwrap_or(0.0).max(greatest(&entry.t_sigma_m));
+            match place.pose().filter(|_| (1e-9..1e3).contains(&turn) && (1e-9..1e6).contains(&shift)) {
+                Some(pose) => {
+                    map.known.insert(u64::from(*id), StatedTag { pose, sigma: (turn, shift) });
+                }
+                None => map.refused += 1,
+            }
+            if let Some(size_m) = entry.size_m.filter(is_size) {
+                map.sizes_m.entry(u64::from(*id)).or_insert(size_m);
+            }
+        }
+        for board in self.boards.values() {
+            let places = || board.places().map(|(id, place)| (u64::from(id), place));
+            // A tag whose place is known says where it is by itself.
+            if places().all(|(id, _)| !map.known.contains_key(&id)) {
+                map.on_board.extend(places());
+            }
+            const MOST: u32 = 1000;
+            let ids = (0..board.count().min(MOST)).filter_map(|k| board.tag_start_id.checked_add(k));
+            if is_size(&board.tag_size) {
+                ids.for_each(|id| _ = map.sizes_m.entry(u64::from(id)).or_insert(board.tag_size));
+            }
+        }
+        map
+    }
+}
+
+fn is_size(size_m: &f64) -> bool {
+    (1e-3..100.0).contains(size_m)
+}
+
+#[cfg(test)]
+#[path = "tag_map_tests.rs"]
+mod tests;
