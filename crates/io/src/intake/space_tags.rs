@@ -253,10 +253,8 @@ fn is_outside(corners: &[Vector2<f64>; 4], (width, height): (u32, u32)) -> bool 
 
 /// Whether corners go around clockwise in the image, as those of a tag that is seen from behind.
 fn turns_backwards(corners: &[Vector2<f64>; 4]) -> bool {
-    (0..4).all(|k| {
-        let [a, b, c] = [0, 1, 2].map(|n| corners[(k + n) % 4]);
-        (b - a).perp(&(c - b)) > 0.0
-    })
+    let [a, b, c, d] = corners;
+    [(a, b, c), (b, c, d), (c, d, a), (d, a, b)].iter().all(|(a, b, c)| (*b - *a).perp(&(*c - *b)) > 0.0)
 }
 
 #[cfg(test)]

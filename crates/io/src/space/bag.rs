@@ -124,7 +124,7 @@ impl Notes {
         if !(1..=MOST_CAMERAS).contains(&self.cameras.len()) || !self.cameras.iter().all(is_camera) {
             return Some("it needs 1 to 16 cameras, with focal lengths above 0 and poses on the body");
         }
-        if !self.truth.windows(2).all(|pair| pair[0].stamp < pair[1].stamp) {
+        if !self.truth.iter().zip(self.truth.iter().skip(1)).all(|(one, next)| one.stamp < next.stamp) {
             return Some("the stamps of its truth do not increase");
         }
         if !self.truth.iter().all(|one| is_pose(&one.pose)) || !self.start.iter().all(|start| is_pose(&start.pose)) {
@@ -237,8 +237,8 @@ fn number_of(at: &Image) -> usize {
 /// (u, v) of a normalized pixel. Of the doubles next to f x + c that one is taken of which (u − c)/f is x again, to the
 /// last bit, so that a bag keeps pixels as they were measured; there is none where x was no pixel before.
 fn pixel(normalized: &Vector2<f64>, camera: &Camera) -> [f64; 2] {
-    [0, 1].map(|axis| {
-        let (x, f, c) = (normalized[axis], camera.focal[axis], camera.centre[axis]);
+    let Camera { focal, centre, .. } = camera;
+    [(normalized.x, focal.x, centre.x), (normalized.y, focal.y, centre.y)].map(|(x, f, c)| {
         let middle = x * f + c;
         let (mut below, mut above) = (middle, middle);
         for _ in 0..8 {
