@@ -52,7 +52,7 @@ fn unit(setting: &Setting<'_>) -> Option<String> {
         return None;
     }
     let ratio = estimate / truth;
-    (ratio > OTHER_UNIT || ratio < 1.0 / OTHER_UNIT).then(|| {
+    (!(1.0 / OTHER_UNIT..=OTHER_UNIT).contains(&ratio)).then(|| {
         format!(
             "the estimate's positions are spread over {estimate:.3} and the truth's over {truth:.3}, {ratio:.4} times \
              as far: are both in metres?"
