@@ -3,14 +3,14 @@
 use crate::arguments;
 use crate::arrays::{Floats, array, matrix3, matrix3_rows, noise, numbers, value};
 use crate::errors::{failed, wrong_call};
-use crate::messages::{identity, kind_named};
+use crate::messages::{decision, identity, kind_named};
 use crate::settings::study;
 use crate::slam::pose_row;
 use lienav_base::stamp::Stamp;
 use lienav_lie::wrap_angle;
 use lienav_slam::{
     Block, CalibrationParameter, Component, Increment, KalmanFilter as Filter, LandmarkMeasurement, Measurement,
-    MeasurementKind, Odometry, Role, SavedKalmanFilter, Se2, Sensor,
+    MeasurementKind, Odometry, SavedKalmanFilter, Se2, Sensor,
 };
 use nalgebra::{SMatrix, SVector, Vector2};
 use numpy::PyUntypedArrayMethods;
@@ -163,16 +163,6 @@ impl Correction {
     #[getter]
     fn used(&self) -> Vec<(Option<u32>, usize, usize)> {
         self.0.used.iter().map(|(landmark, range)| (*landmark, range.start, range.end)).collect()
-    }
-}
-
-/// What a filter did with a measurement.
-pub fn decision(role: Role) -> &'static str {
-    match role {
-        Role::First => "initialized",
-        Role::Again => "used",
-        Role::Gated => "gated",
-        Role::Held => "held",
     }
 }
 

@@ -4,7 +4,7 @@ use crate::arrays::{Floats, Integers, matrix3, noise, numbers, value};
 use crate::errors::wrong_call;
 use lienav_base::stamp::Stamp;
 use lienav_io::recording::Input;
-use lienav_slam::{Imu, Label, Measurement, MeasurementKind, Odometry, Scan, Tilt};
+use lienav_slam::{Imu, Label, Measurement, MeasurementKind, Odometry, Role, Scan, Tilt};
 use nalgebra::Vector2;
 use pyo3::prelude::*;
 
@@ -285,5 +285,15 @@ impl FeatureRows {
         let first = first.iter().map(|&first| usize::try_from(first).unwrap_or_default()).collect();
         let ids = ids.iter().map(|&id| identity(id)).collect::<PyResult<_>>()?;
         Ok(Self { stamps, first, ids, values, width, kinds, covariances, labels, heights })
+    }
+}
+
+/// What a filter did with a measurement.
+pub fn decision(role: Role) -> &'static str {
+    match role {
+        Role::First => "initialized",
+        Role::Again => "used",
+        Role::Gated => "gated",
+        Role::Held => "held",
     }
 }

@@ -3,8 +3,7 @@
 use crate::arguments;
 use crate::arrays::{Floats, array, data, matrix2_rows, matrix3, matrix3_rows, noise, numbers, value};
 use crate::errors::{failed, wrong_call};
-use crate::kalman_filter::decision;
-use crate::messages::{InputArrays, Kind, Messages, identity, kind_named};
+use crate::messages::{InputArrays, Kind, Messages, decision, identity, kind_named};
 use crate::recording::Recording;
 use crate::settings::{set_mode, study};
 use lienav_base::stamp::Stamp;
@@ -13,8 +12,8 @@ use lienav_io::map_file::MapFile;
 use lienav_io::recording::{Feeder, Input};
 use lienav_lie::wrap_angle;
 use lienav_slam::{
-    DropReason, Imu, Landmark, Measurement, MeasurementKind, Odometry, PoseEstimate, Role, SavedState, Se2, Slam as Filter,
-    Step as Stepped, Tilt,
+    DropReason, Imu, Landmark, Measurement, MeasurementKind, Odometry, PoseEstimate, Role, SavedState, Se2,
+    Slam as Filter, Step as Stepped, Tilt,
 };
 use nalgebra::{Matrix3, Vector2};
 use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};

@@ -1,6 +1,6 @@
 //! `lienav reproduce`: published experiments, run again.
 
-use super::experiments::{ALL, names};
+use super::experiments::{ALL, REFEREE, names};
 use super::failure::{Failure, print};
 use super::honesty as of_noise;
 use super::laboratory;
@@ -32,7 +32,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
             refuse_foreign(args, &of_referee(args))?;
             of_noise::run(args)
         }
-        name if name == referee::NAME.0 => {
+        name if name == REFEREE.0 => {
             refuse_foreign(args, &of_tables(args))?;
             refuse_foreign(args, &of_honesty(args))?;
             refuse_foreign(args, &[("--recording", args.recording.is_some()), ("--runs", args.runs.is_some())])?;

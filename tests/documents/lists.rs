@@ -34,6 +34,11 @@ pub const INSTEAD: &[(&str, &str, &str)] = &[
         "it is said of each of eight machines, and `lienav merge` wants all of them",
     ),
     (
+        "lienav monte-carlo range-bearing --filters default,ekf --runs 2500 --shard 1/8 --out parts",
+        "rm -rf parts; for k in 1 2; do lienav monte-carlo range-bearing --filters default,ekf --runs 2 --shard $k/2 --out parts; done",
+        "minutes, and it is said of each of eight machines; `lienav merge` wants all of them",
+    ),
+    (
         "lienav serve results",
         "timeout --signal=INT --kill-after=5 1 lienav serve results --port 0 || test $? = 124",
         "it serves until it is told to end, and its port may be taken",

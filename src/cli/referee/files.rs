@@ -42,7 +42,7 @@ pub(super) fn space(rows: impl Iterator<Item = (Stamp, Se3, Option<Matrix6<f64>>
         let _ = write!(text, "{stamp},{},{},{},{},{},{},{}", p.x, p.y, p.z, q.i, q.j, q.k, q.w);
         let c = covariance.unwrap_or_else(Matrix6::zeros);
         for place in pairs() {
-            let _ = write!(text, ",{}", c[place]);
+            let _ = write!(text, ",{}", c.get(place).copied().unwrap_or_default());
         }
         text.push('\n');
     }

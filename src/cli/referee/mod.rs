@@ -1,12 +1,13 @@
 //! `lienav reproduce referee`: estimators of several houses on public recordings, each judged by its file alone.
 //!
 //! Read [`recordings`] for what runs on what, [`planar`], [`space`] and [`attitude`] for what every estimator is given
-//! and for what ours make of it, [`foreign`] for the programs of others, [`files`] for the files between them, and
+//! and for what ours make of it, [`foreign`] for the programs of others, [`given`] for estimates that the user names, [`files`] for the files between them, and
 //! [`table`] and [`page`] for the result.
 
 mod attitude;
 mod files;
 mod foreign;
+mod given;
 mod page;
 mod planar;
 mod recordings;
@@ -16,7 +17,7 @@ mod table;
 use super::experiments::Args;
 use super::failure::{Failure, print, warn};
 use super::progress;
-use foreign::Given;
+use given::Given;
 use indicatif::ProgressBar;
 use lienav_eval::folder::{create, remove_leftovers, write_file, write_text};
 use lienav_eval::judge::run::Subject;
@@ -27,10 +28,6 @@ use recordings::{Entry, Opened};
 use std::fs;
 use std::path::{Path, PathBuf};
 use table::{Row, Table};
-
-/// How it is called, and what it is.
-pub(super) const NAME: (&str, &str) =
-    ("referee", "filters of lienav beside a plain EKF, GTSAM, VQF and published estimates, on recordings of --data");
 
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let given = args.estimates.iter().map(|text| Given::parse(text)).collect::<Result<Vec<_>, Failure>>()?;

@@ -14,7 +14,7 @@ const LEAST_DELAY_S: f64 = 0.002;
 /// Velocities are differences of the truth over so much at most, s: over more, a robot turns.
 const LONGEST_STEP_S: f64 = 0.5;
 /// A mean NEES that is off by this factor is asked for its reason.
-const FAR_OFF: f64 = 10.0;
+const FAR_OFF: f64 = 5.0;
 /// And another reading of the covariance explains it where NEES is right but for this factor.
 const NEARLY: f64 = 3.0;
 /// Fewer poses show nothing.
@@ -48,7 +48,7 @@ fn spread(poses: &[Isometry3<f64>]) -> f64 {
 fn unit(setting: &Setting<'_>) -> Option<String> {
     let (estimate, truth) = (spread(&setting.pairs.estimates), spread(&setting.pairs.truths));
     // A robot that stands has no size.
-    if !(estimate > 0.0 && truth > 0.1) {
+    if !(estimate > 0.0 && truth > 0.01) {
         return None;
     }
     let ratio = estimate / truth;
