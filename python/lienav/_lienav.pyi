@@ -400,7 +400,7 @@ class Slam3d:
         """Puts the body at a pose with its (6, 6) covariance: before the start, or later. A map that is being made moves
         with it; of the rotation, the heading counts."""
     def reset(self) -> None:
-        """Begins anew, with the settings, sensors and known map."""
+        """Forgets the estimate; settings, sensors and the known map stay."""
     def save(self) -> bytes:
         """All that `resume` needs to go on from here."""
     def restore(self, state: bytes) -> None:

@@ -459,7 +459,7 @@ impl Slam3d {
         Ok(refusal(self.slam.set_pose(&pose, &covariance)))
     }
 
-    /// Begins anew, with the settings, sensors and known map.
+    /// Forgets the estimate; settings, sensors and the known map stay.
     fn reset(&mut self) {
         self.slam.reset();
         self.waiting.clear();

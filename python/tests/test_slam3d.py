@@ -135,7 +135,7 @@ def test_velocities_and_poses_of_others():
     assert len(lienav.Slam3d().run(**arrays)) > 30
 
 
-def test_what_is_dropped_is_counted_and_told():
+def test_what_is_dropped_is_counted_and_named():
     slam = lienav.Slam3d({"map.max_landmarks": 1})
     slam.set_sensor(0)
     steps = list(at_rest(slam, "position", [[4.0, 0.0, 0.0]]))

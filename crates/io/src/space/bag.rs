@@ -32,6 +32,10 @@ const FEATURES: &str = "/features";
 const MAP_FRAME: &str = "map";
 const BASE_FRAME: &str = "base_link";
 const IMU_FRAME: &str = "imu_link";
+/// `datatype` of `sensor_msgs/PointField`: IEEE 754 double precision.
+const FLOAT64: u8 = 8;
+/// The same of a 32-bit integer without sign.
+const UINT32: u8 = 6;
 /// The filter in space has no greater numbers of sensors.
 const MOST_CAMERAS: usize = 16;
 
@@ -259,7 +263,6 @@ fn points<const N: usize>(
     names: &[&str; N],
     all: &[(u64, u32, [f64; N])],
 ) -> PointCloud2 {
-    use crate::cloud::{FLOAT64, UINT32};
     let field = |name: &str, offset: usize, datatype: u8| PointField {
         name: name.to_owned(),
         offset: offset as u32,
