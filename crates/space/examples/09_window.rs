@@ -50,7 +50,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         if k % 10 == 0 {
             let frame = k / 10;
             let corner = |point: u64| {
-                let place = Vector3::new(5.0 + noise(3 * point), 3.0 * noise(3 * point + 1), 2.0 * noise(3 * point + 2));
+                let place =
+                    Vector3::new(5.0 + noise(3 * point), 3.0 * noise(3 * point + 1), 2.0 * noise(3 * point + 2));
                 let x = mount.inverse().transform(&(place - position));
                 // Uniform between −1.7 and 1.7 px: a standard deviation of one.
                 let px = [0, 1].map(|c| 1.7 * noise(1000 * frame + 2 * point + c));

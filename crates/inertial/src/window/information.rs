@@ -70,11 +70,7 @@ impl Information {
     }
 
     /// Subtracts (QᵀH)ᵀQᵀH and (QᵀH)ᵀQᵀr of one track, QᵀH in the columns of its clones.
-    pub fn subtract<'a>(
-        &mut self,
-        along: impl Iterator<Item = (&'a usize, Matrix3x6<f64>)>,
-        residual: &Vector3<f64>,
-    ) {
+    pub fn subtract<'a>(&mut self, along: impl Iterator<Item = (&'a usize, Matrix3x6<f64>)>, residual: &Vector3<f64>) {
         let n = self.n;
         self.along.fill(0.0);
         let (mut first, mut end) = (n, 0);

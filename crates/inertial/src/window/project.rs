@@ -60,7 +60,9 @@ impl Projection {
         self.count = sights.len();
         self.slots[..self.count].copy_from_slice(slots);
         for (k, sight) in sights.iter().enumerate() {
-            let (Some((residual, _)), Some(by_place)) = (sight.see(place), sight.derivative(place)) else { return false };
+            let (Some((residual, _)), Some(by_place)) = (sight.see(place), sight.derivative(place)) else {
+                return false;
+            };
             let by_turn = by_place * hat(&(place - sight.at.0)) * axes;
             let by_place = by_place * axes;
             self.residual[k] = residual;
@@ -170,7 +172,10 @@ impl Projection {
         for k in 0..self.count {
             sum.add(self.slots[k], &(self.h[k].transpose() * self.h[k]), &(self.h[k].transpose() * self.residual[k]));
         }
-        sum.subtract(self.slots[..self.count].iter().zip((0..self.count).map(|k| self.along(k))), &self.along_residual());
+        sum.subtract(
+            self.slots[..self.count].iter().zip((0..self.count).map(|k| self.along(k))),
+            &self.along_residual(),
+        );
     }
 
     /// What the rows of view k add to QᵀH in the columns of its clone.

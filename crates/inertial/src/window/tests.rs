@@ -63,7 +63,14 @@ impl Scene {
 }
 
 /// What is expected minus what the camera of a clone sees, whitened, after an error of the state and of the point.
-fn residual(scene: &Scene, state: &State, id: u64, shift: &Vector3<f64>, sight: &Sight, filter: &Filter) -> Vector2<f64> {
+fn residual(
+    scene: &Scene,
+    state: &State,
+    id: u64,
+    shift: &Vector3<f64>,
+    sight: &Sight,
+    filter: &Filter,
+) -> Vector2<f64> {
     let moved = Sight::of_clone(&find_clone(state, id).unwrap(), sight.view, filter);
     // The error of a landmark is relative to the body of now, in the group's coordinates: see `state::errors`.
     let turn = state.nav.rotation * scene.state.nav.rotation.inverse();

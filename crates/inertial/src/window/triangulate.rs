@@ -59,7 +59,12 @@ pub fn triangulate(sights: &[Sight]) -> Option<Triangulated> {
         (rotation, sight.position + sight.rotation * sight.view.camera.translation)
     };
     let (own, sensor) = camera(newest);
-    let none = Relative { turn: Matrix3::identity(), shift: Vector3::zeros(), pixel: Vector2::zeros(), weight: Vector2::zeros() };
+    let none = Relative {
+        turn: Matrix3::identity(),
+        shift: Vector3::zeros(),
+        pixel: Vector2::zeros(),
+        weight: Vector2::zeros(),
+    };
     let mut relative = [none; MOST_VIEWS];
     let count = sights.len().min(MOST_VIEWS);
     for (slot, sight) in relative.iter_mut().zip(sights) {

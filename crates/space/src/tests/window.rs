@@ -28,9 +28,10 @@ fn tracks_of_corners_show_the_motion() {
     let run = tracks(15.0, 3);
     let mut slam = slam(with_window());
     let steps = play(&mut slam, &run);
-    let worst = steps.iter().map(|step| error(&run, &step.estimate)).fold((0.0_f64, 0.0_f64), |a, b| {
-        (a.0.max(b.0), a.1.max(b.1))
-    });
+    let worst = steps
+        .iter()
+        .map(|step| error(&run, &step.estimate))
+        .fold((0.0_f64, 0.0_f64), |a, b| (a.0.max(b.0), a.1.max(b.1)));
     println!("{worst:?}");
     assert!(steps.len() > 250 && worst.0 < 0.15 && worst.1 < 4.5, "{worst:?}");
     assert_eq!(slam.quality(), Quality::Ok);
@@ -75,7 +76,8 @@ fn stand(seconds: usize) {
         let stamp = Stamp::from_secs(k as f64 * 0.005);
         if k % 10 == 0 {
             let mut corner = |id: u64| {
-                let x = Vector3::new(3.0 * (id as f64).sin(), 2.0 * (2.0 * id as f64).sin(), 4.0 + (3.0 * id as f64).sin());
+                let x =
+                    Vector3::new(3.0 * (id as f64).sin(), 2.0 * (2.0 * id as f64).sin(), 4.0 + (3.0 * id as f64).sin());
                 let pixel = x.xy() / x.z + Vector2::from_fn(|_, _| normal() / 400.0);
                 // A fifth of the tracks stay.
                 let track = if id % 5 == 0 { id } else { id + 100 * ((k as u64 / 10 + 7 * id) / 10) };
