@@ -4,7 +4,7 @@
 //! other. The corners here are on a wall; the body stands for two seconds, then swings before it.
 
 use lienav_base::stamp::Stamp;
-use lienav_lie::{Se3, So3};
+use lienav_lie::{LieGroup, Se3, So3};
 use lienav_space::{Config, Frame, Imu, ImuSample, PixelNoise, Seen, Sensor, Slam3d, Value};
 use nalgebra::{Matrix3, Vector2, Vector3};
 

@@ -270,7 +270,7 @@ fn tracks_that_jump_to_another_point_do_no_harm() {
         for pixel in &mut all {
             let Target::Landmark(track) = pixel.target else { continue };
             let age = (number as u64 + 7 * (track % 1000)) % 10;
-            if track % 5 == 0 && age >= 5 {
+            if track.is_multiple_of(5) && age >= 5 {
                 pixel.pixel += Vector2::new(60.0, -45.0);
             }
         }
