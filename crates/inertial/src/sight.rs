@@ -8,7 +8,7 @@ use crate::state::errors::{Errors, POSITION, ROTATION};
 use nalgebra::{Matrix2x3, Matrix3, Vector2, Vector3};
 
 /// One view of a landmark, in the world.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct Sight {
     pub view: View,
     /// First rows of the place and the rotation; `None` of the body of now, where errors are relative to it.

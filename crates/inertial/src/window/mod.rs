@@ -32,7 +32,7 @@ use information::Information;
 use nalgebra::Vector3;
 use project::Projection;
 use serde::{Deserialize, Serialize};
-use track::{MOST_VIEWS, Track, Tracks};
+use track::{MOST_VIEWS, Tracks};
 use triangulate::{Triangulated, triangulate};
 
 /// Most frames of a window.
@@ -116,6 +116,9 @@ pub struct Window {
     prior: Vec<f64>,
     /// Landmarks that were tracks, and the last frame that saw each.
     landmarks: Vec<(u64, u64)>,
+    /// The views of one track, and the places of their clones in `slots`.
+    sights: Vec<Sight>,
+    places: Vec<usize>,
     projection: Projection,
     information: Information,
     bounds: [f64; 2 * MOST_VIEWS],
@@ -135,6 +138,8 @@ impl Window {
             slots: Vec::with_capacity(clones),
             prior: Vec::with_capacity(36 * clones * clones),
             landmarks: Vec::with_capacity(settings.landmarks + 1),
+            sights: Vec::with_capacity(MOST_VIEWS),
+            places: Vec::with_capacity(MOST_VIEWS),
             projection: Projection::default(),
             information: Information::new(clones),
             bounds: std::array::from_fn(|dof| chi2_bound(dof.max(1), settings.gate)),
@@ -274,22 +279,22 @@ impl Window {
     ) {
         /// Fewer pixels say too little: two of them a single number.
         const LEAST: usize = 3;
-        let track = &self.tracks.all[track];
-        let id = track.id;
-        let (mut sights, mut slots, mut count) = self.sights(state, track, filter);
-        let all = count;
+        let id = self.tracks.all[track].id;
+        self.see(track, filter);
+        let all = self.sights.len();
         let axes = axes(state, filter);
         for attempt in 0..2 {
+            let count = self.sights.len();
             if count < LEAST {
                 break;
             }
-            let found = triangulate(&sights[..count]).filter(|found| found.sigma <= self.settings.range_sigma);
+            let found = triangulate(&self.sights).filter(|found| found.sigma <= self.settings.range_sigma);
             let Some(found) = found else {
                 taken.refused += all;
                 taken.tracks[0] += 1;
                 return;
             };
-            let is_whole = self.projection.fill(&sights[..count], &slots[..count], &found.place, &axes);
+            let is_whole = self.projection.fill(&self.sights, &self.places, &found.place, &axes);
             let (bound, clones) = (self.bounds[2 * count - 3], self.slots.len());
             let passes = self.projection.square() <= bound
                 || self.projection.distance(&self.prior, clones).is_some_and(|distance| distance <= bound);
@@ -305,7 +310,7 @@ impl Window {
                 return;
             }
             if attempt == 0 {
-                count = keep_inliers(&mut sights[..count], &mut slots[..count], &found.place);
+                self.keep_inliers(&found.place);
             }
         }
         if all >= LEAST {
@@ -314,22 +319,34 @@ impl Window {
         }
     }
 
-    /// What was seen of a track, with the places of its clones in [`Window::slots`].
-    fn sights(
-        &self,
-        state: &State,
-        track: &Track,
-        filter: &Filter,
-    ) -> ([Sight; MOST_VIEWS], [usize; MOST_VIEWS], usize) {
-        let none = Sight::of_now(state, self.tracks.view(&track.pixels()[0]), filter);
-        let (mut sights, mut slots, mut count) = ([none; MOST_VIEWS], [0; MOST_VIEWS], 0);
-        for pixel in track.pixels() {
-            let Some(slot) = self.clones.iter().position(|id| *id == pixel.clone) else { continue };
-            sights[count] = Sight::of_clone(&self.slots[slot], self.tracks.view(pixel), filter);
-            slots[count] = slot;
-            count += 1;
+    /// Looks up what was seen of a track.
+    fn see(&mut self, track: usize, filter: &Filter) {
+        self.sights.clear();
+        self.places.clear();
+        for pixel in self.tracks.all[track].pixels() {
+            let Some(place) = self.clones.iter().position(|id| *id == pixel.clone) else { continue };
+            self.sights.push(Sight::of_clone(&self.slots[place], self.tracks.view(pixel), filter));
+            self.places.push(place);
         }
-        (sights, slots, count)
+    }
+
+    /// Leaves out pixels that are far from where the others have the landmark: those of a track that jumped to another
+    /// point; all, where no more than half would be left.
+    fn keep_inliers(&mut self, place: &Vector3<f64>) {
+        /// In standard deviations of the pixels.
+        const FARTHEST: f64 = 4.0;
+        let (all, mut kept) = (self.sights.len(), 0);
+        for k in 0..all {
+            let is_near = self.sights[k].see(place).is_some_and(|(residual, _)| residual.norm() < FARTHEST);
+            if is_near {
+                self.sights.swap(kept, k);
+                self.places.swap(kept, k);
+                kept += 1;
+            }
+        }
+        let kept = if 2 * kept > all && kept < all { kept } else { 0 };
+        self.sights.truncate(kept);
+        self.places.truncate(kept);
     }
 
     /// Whether the state has room for one more landmark. One that was not seen for longer than a window gives way.
@@ -379,20 +396,4 @@ impl Window {
             is_kept
         });
     }
-}
-
-/// Leaves out pixels that are far from where the others have the landmark: those of a track that jumped to another
-/// point. Returns how many are left, or zero where these are no more than half of all.
-fn keep_inliers(sights: &mut [Sight], slots: &mut [usize], place: &Vector3<f64>) -> usize {
-    /// In standard deviations of the pixels.
-    const FARTHEST: f64 = 4.0;
-    let (all, mut kept) = (sights.len(), 0);
-    for k in 0..all {
-        let is_near = sights[k].see(place).is_some_and(|(residual, _)| residual.norm() < FARTHEST);
-        if is_near {
-            (sights[kept], slots[kept]) = (sights[k], slots[k]);
-            kept += 1;
-        }
-    }
-    if 2 * kept > all && kept < all { kept } else { 0 }
 }

@@ -39,8 +39,7 @@ pub struct Track {
 impl Track {
     /// Its pixels, oldest first.
     pub fn pixels(&self) -> &[Pixel] {
-        // A track without pixels has a placeholder in front.
-        &self.pixels[..self.count.max(1)]
+        &self.pixels[..self.count]
     }
 
     /// The clone of its oldest pixel.
@@ -130,6 +129,6 @@ impl Tracks {
 
     /// Whether a clone has pixels.
     pub fn see(&self, clone: u64) -> bool {
-        self.all.iter().any(|track| track.pixels[..track.count].iter().any(|pixel| pixel.clone == clone))
+        self.all.iter().any(|track| track.pixels().iter().any(|pixel| pixel.clone == clone))
     }
 }

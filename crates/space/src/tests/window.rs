@@ -80,7 +80,7 @@ fn stand(seconds: usize) {
                     Vector3::new(3.0 * (id as f64).sin(), 2.0 * (2.0 * id as f64).sin(), 4.0 + (3.0 * id as f64).sin());
                 let pixel = x.xy() / x.z + Vector2::from_fn(|_, _| normal() / 400.0);
                 // A fifth of the tracks stay.
-                let track = if id % 5 == 0 { id } else { id + 100 * ((k as u64 / 10 + 7 * id) / 10) };
+                let track = if id.is_multiple_of(5) { id } else { id + 100 * ((k as u64 / 10 + 7 * id) / 10) };
                 Seen { id: track, sensor: 0, value: Value::Normalized(pixel) }
             };
             slam.push_frame(&Frame { stamp, seen: (0..40).map(&mut corner).collect() }).unwrap();
