@@ -252,11 +252,9 @@ fn is_outside(corners: &[Vector2<f64>; 4], (width, height): (u32, u32)) -> bool 
 }
 
 /// Whether corners go around clockwise in the image, as those of a tag that is seen from behind.
-fn turns_backwards(corners: &[Vector2<f64>; 4]) -> bool {
-    (0..4).all(|k| {
-        let [a, b, c] = [0, 1, 2].map(|n| corners[(k + n) % 4]);
-        (b - a).perp(&(c - b)) > 0.0
-    })
+fn turns_backwards([a, b, c, d]: &[Vector2<f64>; 4]) -> bool {
+    let (ab, bc, cd, da) = (b - a, c - b, d - c, a - d);
+    [ab.perp(&bc), bc.perp(&cd), cd.perp(&da), da.perp(&ab)].iter().all(|turn| *turn > 0.0)
 }
 
 #[cfg(test)]
