@@ -12,6 +12,7 @@ use lienav_space::{Config, Counts, DropReason, Landmark, Pose, PoseEstimate, Qua
 use nalgebra::Matrix6;
 
 /// A pipeline, and what turns messages into its input.
+#[allow(clippy::large_enum_variant, reason = "a node has one")]
 pub enum Filter {
     /// Landmarks and an inertial sensor.
     Landmarks {

@@ -109,8 +109,9 @@ impl TagTopics {
                 "parameter 'tags.camera_infos' has {infos} topics, and 'tags.detections' {detections}: give one for each"
             ));
         }
-        match (1..detections).find(|k| topics[..*k].contains(&topics[*k])) {
-            Some(k) => Err(format!("parameter 'tags.detections': '{}' stands twice", topics[k])),
+        let is_twice = |(k, topic): &(usize, &&str)| topics.iter().take(*k).any(|other| other == *topic);
+        match topics.iter().enumerate().find(is_twice) {
+            Some((_, topic)) => Err(format!("parameter 'tags.detections': '{topic}' stands twice")),
             None => Ok(()),
         }
     }

@@ -90,7 +90,7 @@ fn detections_that_are_wrong_are_refused_one_by_one_under_their_words() {
     assert_eq!(seen.refused, [HAMMING, MIRRORED, OUTSIDE, IGNORED, UNNUMBERED]);
     assert_eq!(seen.frame.seen.len(), 1);
     // A description of another resolution: every tag at the right of the image lies outside of it.
-    intake.camera_info(0, &info(320, 240)).unwrap();
+    intake.camera_info(0, &info(200, 150)).unwrap();
     let seen = intake.detections(0, &image(vec![tag(6)])).unwrap();
     assert!(seen.frame.seen.is_empty() && seen.refused == [OUTSIDE] && seen.camera.is_some());
 }

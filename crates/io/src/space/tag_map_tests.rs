@@ -123,7 +123,7 @@ fn folders_with_damaged_files_are_read_or_refused_and_never_panic() {
             write(name, text.as_bytes());
         }
         println!("{prefix}: {read} read, {refused} refused");
-        assert!(read > 50 && refused > 50, "{read} {refused}");
+        assert!(read > 10 && refused > 10, "{read} {refused}");
     }
 }
 
