@@ -307,7 +307,7 @@ class Step3d:
         which it was left out, as in `dropped`."""
     @property
     def distances(self) -> Floats:
-        """(k,): squared Mahalanobis distance of each from its expectation before the update; NaN where there is none."""
+        """(k,): squared Mahalanobis distance of each from its expectation before the update, or NaN."""
 
 class Slam3d:
     def __new__(cls, settings: _Settings = None, *, map: Any = None) -> Self: ...

@@ -36,7 +36,7 @@ pub fn kind_named(name: &str) -> PyResult<(Kind, usize)> {
     found.ok_or_else(|| wrong_call(format!("kind is '{name}'; allowed: {}", KINDS.map(|(word, ..)| word).join(" | "))))
 }
 
-/// An identity; there is none for unknown landmarks.
+/// An identity: unknown landmarks are not used in space.
 pub fn identity(id: i64) -> PyResult<u64> {
     u64::try_from(id).map_err(|_| wrong_call(format!("an id is {id}; allowed: 0 … 9223372036854775807")))
 }

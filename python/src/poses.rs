@@ -1,12 +1,14 @@
 //! Poses in space between Rust and numpy: a (4, 4) matrix, or a pair of a position and a quaternion.
 
-use crate::arrays::{Floats, numbers};
+use crate::arrays::{Floats, array, numbers};
 use crate::errors::wrong_call;
+use lienav_base::stamp::Stamp;
 use lienav_io::convert::quaternion_of;
 use lienav_lie::{Se3, So3};
 use nalgebra::{Matrix3, Matrix6, Quaternion, UnitQuaternion, Vector3};
 use numpy::PyUntypedArrayMethods;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
 /// A rotation may be so far from orthogonal, and a quaternion from length one.
 const LARGEST_ERROR: f64 = 1e-3;
@@ -74,4 +76,16 @@ pub fn matrix6(name: &str, given: &Floats<'_>) -> PyResult<Matrix6<f64>> {
 pub fn quaternion(pose: &Se3) -> [f64; 4] {
     let q = quaternion_of(&pose.rotation);
     [q.i, q.j, q.k, q.w]
+}
+
+/// The fields that all estimates in space have.
+pub fn estimate_fields(py: Python<'_>, fields: &Bound<'_, PyDict>, all: &[(Stamp, Se3, [f64; 36])]) -> PyResult<()> {
+    let n = all.len();
+    fields.set_item("stamp_ns", array(py, all.iter().map(|(stamp, ..)| stamp.nanos()).collect(), &[n])?)?;
+    let places = all.iter().flat_map(|(_, pose, _)| <[f64; 3]>::from(pose.translation)).collect();
+    fields.set_item("position", array(py, places, &[n, 3])?)?;
+    let turns = all.iter().flat_map(|(_, pose, _)| quaternion(pose)).collect();
+    fields.set_item("orientation", array(py, turns, &[n, 4])?)?;
+    let covariances = all.iter().flat_map(|(.., covariance)| *covariance).collect();
+    fields.set_item("covariance", array(py, covariances, &[n, 6, 6])?)
 }

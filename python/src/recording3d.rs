@@ -3,11 +3,11 @@
 use crate::arguments;
 use crate::arrays::{array, data};
 use crate::errors::{failed, wrong_call};
-use crate::poses::{matrix_rows, matrix6_rows, quaternion};
+use crate::poses::{estimate_fields, matrix_rows, matrix6_rows, quaternion};
 use crate::settings::text_of;
-use crate::slam3d::estimate_fields;
 use crate::wait::interruptible;
 use lienav_eval::folder::remove_leftovers;
+use lienav_eval::space::bag::{self, to_bag};
 use lienav_eval::space::errors::{Errors, Pair};
 use lienav_eval::space::figures::Subject;
 use lienav_eval::space::folder;
@@ -19,7 +19,6 @@ use lienav_eval::space::start::start;
 use lienav_eval::space::truth::Truth;
 use lienav_io::bag::Existing;
 use lienav_io::settings_file::with;
-use lienav_io::space::bag::to_bag;
 use lienav_io::space::data::{Camera, Image, SpaceRecording};
 use lienav_sim::space::scenario::SpaceScenario;
 use lienav_space::Slam3d;
@@ -36,7 +35,7 @@ pub struct Recording3d(Arc<SpaceRecording>);
 /// Whether a source is in space.
 #[pyfunction]
 pub fn is_in_space(source: &str) -> bool {
-    source.starts_with(PREFIX) || lienav_io::space::is_in_space(source)
+    source.starts_with(PREFIX) || lienav_io::space::is_in_space(source) || bag::is_bag(source)
 }
 
 /// A recorded run, or a simulated one.
@@ -47,7 +46,9 @@ pub fn open_in_space(py: Python<'_>, source: String) -> PyResult<Recording3d> {
         let scenario = SpaceScenario::named(name).map_err(wrong_call)?;
         return simulated(py, scenario, seed);
     }
-    let opened = interruptible(py, move |_| lienav_io::space::open(&source))?;
+    let opened = interruptible(py, move |_| {
+        if bag::is_bag(&source) { bag::open(std::path::Path::new(&source)) } else { lienav_io::space::open(&source) }
+    })?;
     Ok(Recording3d(Arc::new(opened.map_err(failed)?)))
 }
 

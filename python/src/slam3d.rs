@@ -4,7 +4,7 @@ use crate::arguments;
 use crate::arrays::{Floats, array, data, matrix3_rows, numbers, vector3};
 use crate::errors::{failed, wrong_call, wrong_type};
 use crate::frames::{Message, Rows, SpaceArrays, kind_named, messages, noise_shape, stated3};
-use crate::poses::{matrix_rows, matrix6, matrix6_rows, pose_or_identity, quaternion};
+use crate::poses::{estimate_fields, matrix_rows, matrix6, matrix6_rows, pose_or_identity, quaternion};
 use crate::recording3d::Recording3d;
 use crate::settings::laid_over;
 use lienav_base::stamp::Stamp;
@@ -362,7 +362,7 @@ impl Slam3d {
         refusal(self.slam.push_instant(Stamp::from_nanos(stamp_ns)))
     }
 
-    /// The next step that is due; None where there is none.
+    /// The next step that is due, or None.
     fn poll(&mut self, py: Python<'_>) -> Option<Step3d> {
         self.waiting.pop_front().or_else(|| py.detach(|| next(&mut self.slam)))
     }
@@ -560,18 +560,6 @@ fn step_arrays<'py>(py: Python<'py>, steps: &[Step3d]) -> PyResult<Bound<'py, Py
     fields.set_item("decisions", all().map(Decision::word).collect::<Vec<_>>())?;
     fields.set_item("distances", array(py, all().map(distance_of).collect(), &[m])?)?;
     data(py, "Steps3d", &fields)
-}
-
-/// The fields that all estimates in space have.
-pub fn estimate_fields(py: Python<'_>, fields: &Bound<'_, PyDict>, all: &[(Stamp, Se3, [f64; 36])]) -> PyResult<()> {
-    let n = all.len();
-    fields.set_item("stamp_ns", array(py, all.iter().map(|(stamp, ..)| stamp.nanos()).collect(), &[n])?)?;
-    let places = all.iter().flat_map(|(_, pose, _)| <[f64; 3]>::from(pose.translation)).collect();
-    fields.set_item("position", array(py, places, &[n, 3])?)?;
-    let turns = all.iter().flat_map(|(_, pose, _)| quaternion(pose)).collect();
-    fields.set_item("orientation", array(py, turns, &[n, 4])?)?;
-    let covariances = all.iter().flat_map(|(.., covariance)| *covariance).collect();
-    fields.set_item("covariance", array(py, covariances, &[n, 6, 6])?)
 }
 
 fn pose_data<'py>(py: Python<'py>, estimate: &PoseEstimate) -> PyResult<Bound<'py, PyAny>> {

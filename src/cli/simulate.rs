@@ -4,8 +4,8 @@ use super::convert::{Existing, write};
 use super::failure::{Failure, print};
 use super::{scenario, space};
 use lienav_eval::simulated;
+use lienav_eval::space::bag::to_bag;
 use lienav_eval::space::simulated::{PREFIX, name_and_seed, recording as recording_in_space};
-use lienav_io::space::bag::to_bag;
 use lienav_sim::ScenarioError;
 use std::path::{Path, PathBuf};
 

@@ -4,6 +4,7 @@ use super::failure::{Failure, print, say_removed};
 use super::progress;
 use lienav_base::stamp::Stamp;
 use lienav_eval::folder::remove_leftovers;
+use lienav_eval::space::bag;
 use lienav_eval::space::errors::Errors;
 use lienav_eval::space::figures::Subject;
 use lienav_eval::space::folder;
@@ -25,9 +26,9 @@ use std::fmt::Write as _;
 use std::ops::RangeInclusive;
 use std::path::Path;
 
-/// Whether a source is a recording in space, or a scenario: `space:NAME[:SEED]`.
+/// Whether a source is a recording in space, a bag of one, or a scenario: `space:NAME[:SEED]`.
 pub(super) fn is_in_space(source: &str) -> bool {
-    lienav_io::space::is_in_space(source) || source.starts_with(PREFIX)
+    lienav_io::space::is_in_space(source) || source.starts_with(PREFIX) || bag::is_bag(source)
 }
 
 /// What is asked for.
@@ -72,7 +73,7 @@ pub(super) fn read(source: &str) -> Result<SpaceRecording, Failure> {
         return simulated(name);
     }
     let spinner = progress::spinner(format!("reading {source}"));
-    let recording = open(source);
+    let recording = if bag::is_bag(source) { bag::open(Path::new(source)) } else { open(source) };
     spinner.finish_and_clear();
     recording.map_err(|error| match error {
         OpenError::Source { .. } => Failure::WrongCall(error.to_string()),

@@ -145,7 +145,7 @@ fn too_long(limit: u64) -> io::Error {
 ///
 /// # Errors
 /// What the file system says; [`io::ErrorKind::FileTooLarge`], [`io::ErrorKind::InvalidData`] for what is not UTF-8.
-pub(crate) fn text(from: impl Read, limit: u64) -> io::Result<String> {
+pub fn text(from: impl Read, limit: u64) -> io::Result<String> {
     let mut text = String::new();
     let read = from.take(limit + 1).read_to_string(&mut text).map_err(|error| match error.kind() {
         io::ErrorKind::InvalidData => {

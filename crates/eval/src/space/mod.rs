@@ -4,8 +4,9 @@
 //! filter over a recording; [`twists`] is the same without an inertial sensor, [`session`] what is kept, [`start`] begins; [`tags`] is the same of tags with a
 //! pose, [`tag_motion`] what moves them, `tag_input` what they are made of), [`errors`] (against the truth), [`report`] (the numbers), [`simulated`] (runs of
 //! scenarios as recordings), [`monte_carlo`] (many of them), [`observability`], [`folder`] (all of it as files, with
-//! [`figures`] and a [`page`]).
+//! [`figures`] and a [`page`]), [`bag`] (a recording as a rosbag2 bag).
 
+pub mod bag;
 pub mod errors;
 pub mod figures;
 pub mod folder;

@@ -1,5 +1,6 @@
 //! Filters over simulated runs: true covariances, and troubles that are survived or named.
 
+use super::bag::{is_bag, open, to_bag};
 use super::errors::Errors;
 use super::monte_carlo::{Experiment, FilterReport, Report, carry_out};
 use super::observability::FilterReport as Observed;
@@ -8,7 +9,6 @@ use super::simulated::recording;
 use super::truth::Truth;
 use lienav_io::bag::Existing;
 use lienav_io::settings_file::with;
-use lienav_io::space::bag::to_bag;
 use lienav_sim::space::scenario::SpaceScenario;
 
 fn experiment(name: &str, filters: &[&str], seed: u64) -> Report {
@@ -106,8 +106,8 @@ fn a_bag_of_a_run_is_the_run_to_the_last_bit() {
         let messages = to_bag(&made, &folder, Existing::Replace).unwrap();
         assert!(messages as usize >= made.inertial.len() + made.frames.len() + made.truth.len());
         let path = folder.to_str().unwrap();
-        assert!(lienav_io::space::is_in_space(path));
-        let read = lienav_io::space::open(path).unwrap();
+        assert!(is_bag(path));
+        let read = open(&folder).unwrap();
         assert_eq!(format!("{read:?}"), format!("{made:?}"), "{name}");
         let errors = |recording| {
             let truth = Truth::of(recording);
@@ -122,7 +122,7 @@ fn a_bag_of_a_run_is_the_run_to_the_last_bit() {
         let text = std::fs::read_to_string(&notes).unwrap();
         for (from, to) in [("\"truth\":", "\"truths\":"), ("\"focal\":[", "\"focal\":[-"), ("{", "")] {
             std::fs::write(&notes, text.replacen(from, to, 1)).unwrap();
-            let refused = lienav_io::space::open(path).unwrap_err().to_string();
+            let refused = open(&folder).unwrap_err().to_string();
             assert!(refused.contains("space.json: "), "{refused}");
         }
         std::fs::write(&notes, text).unwrap();

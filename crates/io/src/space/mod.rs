@@ -3,10 +3,8 @@
 //! [`data`] is what a recording holds, [`open`] reads one. Each layout has a file: `euroc_tracks` (an inertial sensor
 //! and tracks of points in one camera), `starloc` (an inertial sensor and tags in a pair of cameras), `starry` (rate,
 //! body velocity and points in a pair of cameras), `tagslam` and `frc` (corners of tags; [`tags`] is what they hold,
-//! and [`tag_map`] reads maps of tags). `files` has what they share. [`bag`] writes a recording as a rosbag2 bag, and
-//! reads it.
+//! and [`tag_map`] reads maps of tags). `files` has what they share.
 
-pub mod bag;
 pub mod data;
 mod euroc_tracks;
 mod files;
@@ -38,10 +36,9 @@ const LAYOUTS: [Layout; 5] = [
     ("frc", frc::open),
 ];
 
-/// Whether a source names a recording in space: `euroc-tracks:`, `starloc:`, `starry:`, `tagslam:` or `frc:` and a folder,
-/// or a [`bag`] of one.
+/// Whether a source names a recording in space: `euroc-tracks:`, `starloc:`, `starry:`, `tagslam:` or `frc:` and a folder.
 pub fn is_in_space(source: &str) -> bool {
-    layout(source).is_some() || bag::is_bag(source)
+    layout(source).is_some()
 }
 
 fn layout(source: &str) -> Option<(&'static Layout, &str)> {
@@ -49,14 +46,11 @@ fn layout(source: &str) -> Option<(&'static Layout, &str)> {
     LAYOUTS.iter().find(|(own, _)| *own == prefix).map(|layout| (layout, folder))
 }
 
-/// Reads a recording: `euroc-tracks:`, `starloc:`, `starry:`, `tagslam:` or `frc:` and a folder, or a bag.
+/// Reads a recording: `euroc-tracks:`, `starloc:`, `starry:`, `tagslam:` or `frc:` and a folder.
 ///
 /// # Errors
 /// The source has another prefix; a file is missing, damaged or not as described: with its name, line and column.
 pub fn open(source: &str) -> Result<SpaceRecording, OpenError> {
-    if bag::is_bag(source) {
-        return bag::open(Path::new(source));
-    }
     let Some(((_, read), folder)) = layout(source) else {
         let problem = "it names no recording in space".to_owned();
         return Err(OpenError::Source { given: source.to_owned(), problem });

@@ -4,19 +4,19 @@
 //! `/ground_truth/landmarks`, so that a node can run on it, and beside it `space.json` ([`FILE_NAME`]) with what messages
 //! do not hold, or not to the last bit: noise, cameras, start and truth. Samples and frames come from the messages.
 
-use super::data::{
+use lienav_base::stamp::Stamp;
+use lienav_io::bag::metadata::Qos;
+use lienav_io::bag::{BagReader, BagWriter, Existing, TopicId, UNREADABLE, WriteError, cdr};
+use lienav_io::convert::{header, space_features, space_imu, space_pose_message, stamp_of};
+use lienav_io::messages::{
+    Bytes, CameraInfo, Covariance6, Header, Imu, PointCloud2, PointField, PoseStamped, PoseWithCovarianceStamped,
+    TfMessage, Transform, TransformStamped, Vector3 as Vector3Message,
+};
+use lienav_io::open as files;
+use lienav_io::recording::OpenError;
+use lienav_io::space::data::{
     Camera, Frame, GivenStart, Image, InertialSample, Layout, Seen, SpaceRecording, StatedNoise, TruePose,
 };
-use crate::bag::metadata::Qos;
-use crate::bag::{BagReader, BagWriter, Existing, TopicId, WriteError, bounds, cdr};
-use crate::convert::{header, space_features, space_imu, space_pose_message, stamp_of};
-use crate::messages::{
-    Bytes, CameraInfo, Covariance6, Imu, PointCloud2, PointField, PoseStamped, PoseWithCovarianceStamped, TfMessage,
-    Transform, TransformStamped, Vector3 as Vector3Message,
-};
-use crate::open;
-use crate::recording::OpenError;
-use lienav_base::stamp::Stamp;
 use lienav_lie::Se3;
 use lienav_space::lens::{Distortion, Lens};
 use lienav_space::{Pinhole, Value};
@@ -27,6 +27,8 @@ use std::path::Path;
 
 /// The file beside the messages.
 pub const FILE_NAME: &str = "space.json";
+/// It is not longer, bytes: the truth of a quarter of an hour.
+const LONGEST: u64 = 1 << 26;
 const IMU: &str = "/imu";
 const FEATURES: &str = "/features";
 const MAP_FRAME: &str = "map";
@@ -181,7 +183,7 @@ fn write_robot(notes: &Notes, first: Stamp, bag: &mut BagWriter) -> Result<(), W
     bag.write(topic, first, &points(header(first, MAP_FRAME), &["x", "y", "z"], &all))
 }
 
-fn camera_info(camera: &Camera, header: crate::messages::Header) -> CameraInfo {
+fn camera_info(camera: &Camera, header: Header) -> CameraInfo {
     let (f, c) = (&camera.focal, &camera.centre);
     CameraInfo {
         header,
@@ -239,7 +241,7 @@ fn number_of(at: &Image) -> usize {
 }
 
 /// (u, v) of a normalized pixel. Of the doubles next to f x + c that one is taken of which (u − c)/f is x again, to the
-/// last bit, so that a bag keeps pixels as they were measured; there is none where x was no pixel before.
+/// last bit, so that a bag keeps pixels as they were measured; without one, x was no pixel before.
 fn pixel(normalized: &Vector2<f64>, camera: &Camera) -> [f64; 2] {
     let Camera { focal, centre, .. } = camera;
     [(normalized.x, focal.x, centre.x), (normalized.y, focal.y, centre.y)].map(|(x, f, c)| {
@@ -258,11 +260,7 @@ fn pixel(normalized: &Vector2<f64>, camera: &Camera) -> [f64; 2] {
 }
 
 /// Values of FLOAT64, so that they are read bit by bit, an `id`, and the `order`.
-fn points<const N: usize>(
-    header: crate::messages::Header,
-    names: &[&str; N],
-    all: &[(u64, u32, [f64; N])],
-) -> PointCloud2 {
+fn points<const N: usize>(header: Header, names: &[&str; N], all: &[(u64, u32, [f64; N])]) -> PointCloud2 {
     let field = |name: &str, offset: usize, datatype: u8| PointField {
         name: name.to_owned(),
         offset: offset as u32,
@@ -298,17 +296,17 @@ fn points<const N: usize>(
 /// A file is missing or damaged, with its name. Single messages that cannot be read are counted.
 pub fn open(folder: &Path) -> Result<SpaceRecording, OpenError> {
     let path = folder.join(FILE_NAME);
-    let text = open::regular(&path).and_then(|file| open::text(file, bounds::MAP));
-    let text = text.map_err(|error| OpenError::io(&path, error))?;
-    let notes: Notes = serde_json::from_str(&text).map_err(|error| OpenError::bag(&path, error.to_string()))?;
+    let text = files::regular(&path).and_then(|file| files::text(file, LONGEST));
+    let text = text.map_err(|error| OpenError::Io { path: path.clone(), error })?;
+    let notes: Notes = serde_json::from_str(&text).map_err(|error| damaged(&path, error.to_string()))?;
     if let Some(problem) = notes.problem() {
-        return Err(OpenError::bag(&path, problem));
+        return Err(damaged(&path, problem.to_owned()));
     }
     let mut bag = BagReader::open(folder)?;
     let wanted: Vec<bool> = bag.topics().iter().map(|topic| [IMU, FEATURES].contains(&topic.name.as_str())).collect();
     let is_imu: Vec<bool> = bag.topics().iter().map(|topic| topic.name == IMU).collect();
     if wanted.iter().filter(|is_wanted| **is_wanted).count() < 2 {
-        return Err(OpenError::bag(folder, format!("it has no {IMU} or no {FEATURES}")));
+        return Err(damaged(folder, format!("it has no {IMU} or no {FEATURES}")));
     }
     bag.select(&wanted);
     let mut recording = SpaceRecording {
@@ -341,13 +339,17 @@ pub fn open(folder: &Path) -> Result<SpaceRecording, OpenError> {
     Ok(recording)
 }
 
+fn damaged(path: &Path, problem: String) -> OpenError {
+    OpenError::Bag { path: path.to_owned(), problem }
+}
+
 fn lens(camera: &Camera) -> Lens {
     let pinhole = Pinhole { focal: camera.focal, centre: camera.centre };
     Lens { pinhole, distortion: Distortion::None }
 }
 
 fn take_imu(bytes: &[u8], recording: &mut SpaceRecording) -> Result<(), &'static str> {
-    let message: Imu = cdr::decode(bytes).map_err(|_| crate::bag::UNREADABLE)?;
+    let message: Imu = cdr::decode(bytes).map_err(|_| UNREADABLE)?;
     let sample = space_imu(&message, &[]).map_err(|refusal| refusal.word())?;
     if recording.inertial.last().is_some_and(|last| sample.stamp <= last.stamp) {
         return Err("too_late");
@@ -364,7 +366,7 @@ fn take_features(
     recording: &mut SpaceRecording,
     taken: &mut Vec<u32>,
 ) -> Result<(), &'static str> {
-    let message: PointCloud2 = cdr::decode(bytes).map_err(|_| crate::bag::UNREADABLE)?;
+    let message: PointCloud2 = cdr::decode(bytes).map_err(|_| UNREADABLE)?;
     let frame = &message.header.frame_id;
     let number = (0..lenses.len()).find(|k| camera_frame(*k) == *frame).ok_or("unknown_frame")?;
     let stamp = stamp_of(&message.header.stamp).map_err(|refusal| refusal.word())?;
