@@ -5,12 +5,11 @@ mod kills;
 mod maps;
 mod shards;
 
-use assert_cmd::Command;
 use serde_json::Value;
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 fn lienav(words: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_lienav"));
@@ -183,7 +182,7 @@ fn help_and_version_succeed_and_every_command_shows_an_example_or_its_options() 
 
 #[test]
 fn a_reader_that_goes_away_is_no_failure() {
-    let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_lienav"))
+    let mut child = Command::new(env!("CARGO_BIN_EXE_lienav"))
         .args(["parameters"])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -435,7 +434,7 @@ fn all_reproductions_go_on_where_they_were_killed() {
     let out = folder.path().join("everything");
     let part = |number: u32| out.join(format!("thesis-1/part-{number:02}.json"));
     let until = |number: u32| {
-        let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_lienav"))
+        let mut child = Command::new(env!("CARGO_BIN_EXE_lienav"))
             .args(["reproduce", "all", "--quick", "--out", out.to_str().unwrap()])
             .stdout(std::process::Stdio::null())
             .spawn()

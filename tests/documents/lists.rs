@@ -113,6 +113,11 @@ pub const ELSEWHERE: &[(&str, &str, &str)] = &[
         "'map.local_features:=12'",
     ),
     ("ros2 service call /slam_node/save_map", "tests/ros/map.py", "call(Trigger, 'save_map')"),
+    (
+        "ros2 service call /slam3d_node/save_map",
+        "tests/ros/space_tags.py",
+        "create_client(Trigger, '/slam3d_node/save_map')",
+    ),
     ("ros2 lifecycle set", "tests/ros/lifecycle.py", "ChangeState"),
     ("ros2 security create_keystore", "tests/ros/security.py", "security('create_keystore', keystore)"),
     ("ros2 security create_enclave", "tests/ros/security.py", "security('create_enclave', keystore, enclave)"),
