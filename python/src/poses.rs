@@ -40,7 +40,8 @@ pub fn pose(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Se3> {
 pub fn from_quaternion(name: &str, place: &[f64], q: &[f64]) -> PyResult<Se3> {
     let (&[x, y, z], &[i, j, k, w]) = (place, q) else { return Err(wrong_call(format!("{name} is no pose"))) };
     let q = Quaternion::new(w, i, j, k);
-    if !((q.norm() - 1.0).abs() < LARGEST_ERROR) {
+    let error = (q.norm() - 1.0).abs();
+    if error.is_nan() || error >= LARGEST_ERROR {
         return Err(wrong_call(format!("{name} has a quaternion of length {}; expected 1", q.norm())));
     }
     Ok(Se3::new(UnitQuaternion::new_normalize(q).to_rotation_matrix().into(), Vector3::new(x, y, z)))
