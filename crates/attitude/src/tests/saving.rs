@@ -34,7 +34,7 @@ fn a_damaged_state_is_refused() {
     let text = Attitude::new(Config::default()).unwrap().save().unwrap();
     assert!(matches!(Attitude::resume(&text[..text.len() / 2]), Err(ResumeError::Text(_))));
     let mut value: serde_json::Value = serde_json::from_str(&text).unwrap();
-    value["state"]["covariance"][0][0] = (-1.0).into();
+    value["state"]["covariance"][0] = (-1.0).into(); // a matrix, column by column
     let said = Attitude::resume(&value.to_string()).err().map(|error| error.to_string()).unwrap_or_default();
     assert!(said.contains("use an older copy"), "{said}");
 }

@@ -1,12 +1,12 @@
 //! A recording in space as a rosbag2 bag, and back.
 //!
 //! The bag has `/imu`, `/features`, `/camera_info`, `/tf_static`, `/initialpose`, `/ground_truth/pose` and
-//! `/ground_truth/landmarks`, so that a node can run on it, and beside it `space.json` ([`FILE_NAME`]) with what messages
-//! do not hold, or not to the last bit: noise, cameras, start and truth. Samples and frames come from the messages.
+//! `/ground_truth/landmarks`, so that a node can run on it, and beside it `space.json` ([`SPACE_FILE_NAME`]) with what
+//! messages do not hold, or not to the last bit: noise, cameras, start and truth. Samples and frames come from the messages.
 
 use lienav_base::stamp::Stamp;
 use lienav_io::bag::metadata::Qos;
-use lienav_io::bag::{BagReader, BagWriter, Existing, TopicId, UNREADABLE, WriteError, cdr};
+use lienav_io::bag::{BagReader, BagWriter, Existing, SPACE_FILE_NAME, TopicId, UNREADABLE, WriteError, cdr};
 use lienav_io::convert::{header, space_features, space_imu, space_pose_message, stamp_of};
 use lienav_io::messages::{
     Bytes, CameraInfo, Covariance6, Header, Imu, PointCloud2, PointField, PoseStamped, PoseWithCovarianceStamped,
@@ -25,8 +25,6 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The file beside the messages.
-pub const FILE_NAME: &str = "space.json";
 /// It is not longer, bytes: the truth of a quarter of an hour.
 const LONGEST: u64 = 1 << 26;
 const IMU: &str = "/imu";
@@ -58,7 +56,7 @@ struct Notes {
 
 /// Whether a folder is a bag of a recording in space.
 pub fn is_bag(source: &str) -> bool {
-    Path::new(source).join(FILE_NAME).is_file()
+    Path::new(source).join(SPACE_FILE_NAME).is_file()
 }
 
 /// Writes a recording of an inertial sensor and cameras as a bag; gives the number of its messages.
@@ -76,7 +74,7 @@ pub fn to_bag(recording: &SpaceRecording, folder: &Path, existing: Existing) -> 
     let notes = Notes::of(recording);
     let text = serde_json::to_string(&notes)
         .map_err(|error| WriteError::Io { path: folder.to_owned(), error: error.into() })?;
-    bag.add_file(FILE_NAME, &text)?;
+    bag.add_file(SPACE_FILE_NAME, &text)?;
     let first = recording.inertial.first().map_or(Stamp::default(), |sample| sample.stamp);
     write_robot(&notes, first, &mut bag)?;
     let imu = bag.add_topic::<Imu>(IMU, Qos::RELIABLE)?;
@@ -295,7 +293,7 @@ fn points<const N: usize>(header: Header, names: &[&str; N], all: &[(u64, u32, [
 /// # Errors
 /// A file is missing or damaged, with its name. Single messages that cannot be read are counted.
 pub fn open(folder: &Path) -> Result<SpaceRecording, OpenError> {
-    let path = folder.join(FILE_NAME);
+    let path = folder.join(SPACE_FILE_NAME);
     let text = files::regular(&path).and_then(|file| files::text(file, LONGEST));
     let text = text.map_err(|error| OpenError::Io { path: path.clone(), error })?;
     let notes: Notes = serde_json::from_str(&text).map_err(|error| damaged(&path, error.to_string()))?;

@@ -33,6 +33,9 @@ pub use topics::{Role, Topics, roles_of};
 pub(crate) use topics::{magnetic_topic, not_one};
 pub use write::{BagWriter, Existing, TopicId, TypeText, WriteError};
 
+/// What messages of a recording in space do not hold, beside them: see `lienav_eval::space::bag`.
+pub const SPACE_FILE_NAME: &str = "space.json";
+
 #[cfg(test)]
 #[path = "read_tests.rs"]
 mod tests;

@@ -393,7 +393,8 @@ fn check_replaceable(target: &Path, existing: Existing) -> Result<(), WriteError
     for entry in fs::read_dir(target).map_err(io_error)? {
         let entry = entry.map_err(io_error)?;
         let name = entry.file_name().to_string_lossy().into_owned();
-        let of_a_bag = name == FILE_NAME || name == super::params::FILE_NAME || is_storage(Path::new(&name));
+        let of_a_bag = [FILE_NAME, super::params::FILE_NAME, super::SPACE_FILE_NAME].contains(&name.as_str())
+            || is_storage(Path::new(&name));
         if !of_a_bag || entry.file_type().map_err(io_error)?.is_dir() {
             return not_a_bag(format!("it contains '{name}', which is not part of a rosbag2 bag"));
         }

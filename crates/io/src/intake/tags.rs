@@ -281,7 +281,8 @@ mod tests {
         assert_eq!(take(vec![tag(5, "left", "tag36h11:4", 2.0)]).0, [(5, 2, vec![4])]);
         let both = vec![tag(9, "left", "tag36h11:1", 2.0), tag(9, "right", "tag36h11:1", 2.0)];
         assert_eq!(take(both).0, [(9, 0, vec![1]), (9, 1, vec![1])]);
-        let flood = (0..5000).map(|k| tag(11, "left", &format!("tag36h11:{k}"), 2.0)).collect();
+        // None of them has the identity of marker_2.
+        let flood = (2000..7000).map(|k| tag(11, "left", &format!("tag36h11:{k}"), 2.0)).collect();
         let (found, refused) = take(flood);
         assert_eq!((found[0].2.len(), refused), (MOST_TAGS, vec!["bad_transform"]));
         let unknown = vec![tag(9, "map", "tag36h11:1", 2.0), tag(10, "left", "tag36h11:6", f64::NAN)];
