@@ -127,11 +127,6 @@ pub fn run(root: &Path, quick: bool) -> Result<ExitCode> {
         let start = Instant::now();
         let mut command = environment(root, ros.as_ref().filter(|_| check.needs_ros))?;
         command.args(&check.arguments);
-        if check.name == WITH_ROS && std::env::var_os("RUST_TEST_THREADS").is_none() {
-            // These wait for other processes most of the time.
-            let cores = std::thread::available_parallelism().map_or(2, usize::from);
-            command.env("RUST_TEST_THREADS", (3 * cores / 2).max(3).to_string());
-        }
         eprintln!("\n==> {}: cargo {}", check.name, check.arguments.join(" "));
         let status = command.status().context("cargo could not be started")?;
         if !status.success() {
