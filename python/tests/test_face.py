@@ -175,7 +175,7 @@ def blocks(page):
     return re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
 
 
-@pytest.mark.parametrize("page", ["python.md", "own-ekf.md"])
+@pytest.mark.parametrize("page", ["python.md", "lab/own-ekf.md"])
 def test_the_examples_of_the_page_run(page, tmp_path, monkeypatch):
     """From its first block to its last, but those that want another engine."""
     monkeypatch.chdir(tmp_path)
