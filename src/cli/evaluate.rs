@@ -27,6 +27,9 @@ use lienav_slam::{Filter, LandmarkMap, MapLandmark, MapMode};
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
+/// Names of filters that the plane does not have.
+const ONLY_IN_SPACE: [&str; 2] = ["group", "window"];
+
 /// Run filters over a recording, or listen to the nodes, and report errors and consistency
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES, allow_negative_numbers = true)]
@@ -36,7 +39,8 @@ pub(super) struct Args {
     #[arg(required_unless_present = "live")]
     source: Option<String>,
     /// Which filter, or the batch estimate; may be given several times
-    #[arg(long = "filter", value_name = "NAME", value_parser = PossibleValuesParser::new(Method::names()))]
+    #[arg(long = "filter", value_name = "NAME",
+          value_parser = PossibleValuesParser::new(Method::names().chain(ONLY_IN_SPACE)))]
     filters: Vec<String>,
     /// Several filters at once; in space default, reduced, ekf, fe-ekf, oc-ekf, group and window
     #[arg(long = "filters", value_name = "NAME,…", value_delimiter = ',', conflicts_with_all = ["filters", "live"])]
