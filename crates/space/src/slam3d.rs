@@ -139,6 +139,13 @@ impl Slam3d {
         self.count(outcome)
     }
 
+    /// What is pushed next has arrived at `now_s`, by a clock that no message sets (monotonic), in s since anything. With
+    /// it, messages that were held up and come all at once do not pass for a clock that was set back. Recordings need not
+    /// state it.
+    pub fn arrived(&mut self, now_s: f64) {
+        self.guard.arrived(now_s);
+    }
+
     fn take_imu(&mut self, sample: &ImuSample) -> Result<(), DropReason> {
         self.check_enabled()?;
         if !sample.value.is_finite() {

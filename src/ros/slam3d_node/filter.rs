@@ -88,6 +88,11 @@ impl Filter {
         both!(self, slam => slam.quality())
     }
 
+    /// What comes next has arrived now, in seconds of a clock that no message sets.
+    pub fn arrived(&mut self, now_s: f64) {
+        both!(self, slam => slam.arrived(now_s));
+    }
+
     /// Starts anew.
     pub fn reset(&mut self) {
         both!(self, slam => slam.reset());

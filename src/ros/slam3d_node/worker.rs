@@ -42,6 +42,7 @@ pub struct Worker {
     quality_says: Publisher<DiagnosticStatus>,
     said: Option<Quality>,
     diagnostics: Diagnostics,
+    started: Instant,
     imu: Received,
     features: Received,
     odometry: Received,
@@ -97,6 +98,7 @@ impl Worker {
             sample_us: Vec::with_capacity(SAMPLES),
             last_report: Report::default(),
             time_jumps_seen: 0,
+            started: Instant::now(),
             base_in_odom: None,
             newest_imu: None,
             interval_s: 0.01,
@@ -119,6 +121,7 @@ impl Worker {
     /// Takes whatever arrives.
     pub fn take(&mut self, event: Event) {
         let Some(event) = self.unless_idle(event) else { return };
+        self.slam.arrived(self.started.elapsed().as_secs_f64());
         match event {
             Event::StaticTransforms(message) => self.static_transforms(&message),
             Event::CameraInfo(number, message) => {

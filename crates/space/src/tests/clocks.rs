@@ -60,3 +60,23 @@ fn a_reset_and_a_filter_that_is_switched_off_start_anew() {
     slam.set_enabled(true);
     assert_eq!(play(&mut slam, &run), first);
 }
+
+#[test]
+fn samples_that_were_held_up_and_come_all_at_once_do_not_start_it_again() {
+    let run = run(5.0, 2, false);
+    let burst = |states_arrival: bool| {
+        let mut slam = slam(config());
+        for (k, sample) in run.samples.iter().enumerate() {
+            if states_arrival {
+                slam.arrived(k as f64 * 0.005);
+            }
+            let _ = slam.push_imu(sample);
+        }
+        // A tenth of a second of it once more, three seconds late.
+        for sample in &run.samples[300..320] {
+            let _ = slam.push_imu(sample);
+        }
+        slam.time_jumps()
+    };
+    assert_eq!((burst(false), burst(true)), (1, 0));
+}
