@@ -5,7 +5,7 @@ use lienav_io::files;
 use lienav_io::space::tag_map::TagMap;
 use lienav_io::space::tags::StatedTag;
 use lienav_space::Map3d;
-use lienav_space::tags::{KnownTag, OnBoard};
+use lienav_space::tags::{KnownTag, OnBoard, TagPose};
 use std::path::Path;
 
 /// No map file is longer.
@@ -55,7 +55,9 @@ pub fn save(filter: &Filter, path: &Path) -> Result<String, String> {
                 return Err(format!("'{shown}' stays as it is, since {why}"));
             }
             let mut map = TagMap::default();
-            for tag in slam.tags() {
+            // A variance that is none would be written as a tag that is known exactly.
+            let is_valid = |tag: &TagPose| tag.covariance.diagonal().iter().all(|variance| *variance >= 0.0);
+            for tag in slam.tags().into_iter().filter(is_valid) {
                 // Standard deviations of the axes together, so that none is smaller than it is.
                 let sigma = |first: usize| tag.covariance.fixed_view::<3, 3>(first, first).trace().max(1e-16).sqrt();
                 let stated = slam.known().get(&tag.id).filter(|known| known.is_exact()).map(|known| known.sigma);
