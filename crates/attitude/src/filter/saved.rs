@@ -1,4 +1,4 @@
-//! A filter that is saved, and gone on with.
+//! A filter that is saved and resumed.
 
 use super::Attitude;
 use lienav_base::settings::OutOfRange;
@@ -12,7 +12,7 @@ pub enum ResumeError {
     /// A setting in it is out of range.
     #[error("the state is damaged: {0}; use an older copy")]
     Setting(#[from] OutOfRange),
-    /// Its numbers are none of a filter.
+    /// Its numbers are not those of a filter.
     #[error("the state is damaged: {0}; use an older copy")]
     Damaged(&'static str),
 }

@@ -208,7 +208,7 @@ fn at_rest_nothing_is_learned_of_heading_and_position() {
 }
 
 #[test]
-#[ignore = "ten minutes of a robot that stands: 10 s"]
+#[ignore = "ten minutes of a robot that stands: it fails, at 3.9 standard deviations of 3"]
 fn at_rest_for_ten_minutes_nothing_is_learned_of_heading_and_position() {
     stand(600.0);
 }

@@ -109,7 +109,7 @@ fn at_rest_the_pose_does_not_drift() {
 }
 
 #[test]
-#[ignore = "ten minutes of a robot that stands: a minute"]
+#[ignore = "ten minutes of a robot that stands: it fails, at 5.2 standard deviations of 3"]
 fn at_rest_for_ten_minutes_the_pose_does_not_drift() {
     stand(600);
 }
