@@ -55,7 +55,7 @@ pub fn save(filter: &Filter, path: &Path) -> Result<String, String> {
                 return Err(format!("'{shown}' stays as it is, since {why}"));
             }
             let mut map = TagMap::default();
-            // A variance that is none would be written as a tag that is known exactly.
+            // A tag with an invalid variance would be written as one that is known exactly.
             let is_valid = |tag: &TagPose| tag.covariance.diagonal().iter().all(|variance| *variance >= 0.0);
             for tag in slam.tags().into_iter().filter(is_valid) {
                 // Standard deviations of the axes together, so that none is smaller than it is.
