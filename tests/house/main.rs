@@ -6,6 +6,7 @@
 //! everything.
 
 mod words;
+mod workspaces;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;

@@ -29,7 +29,7 @@ const OTHERS: [(&str, &str, &str, bool); 4] = [
     ("python", "python/Cargo.toml", "target", false), // tested from Python
 ];
 
-/// The feature with which all builds share what is compiled: see `xtask/one-build/Cargo.toml`.
+/// The feature with which all builds share what is compiled: see `crates/base/one-build/Cargo.toml`.
 pub const ONE_BUILD: &str = "lienav-base/one-build";
 
 const DOCUMENTATION: &str = "documentation";
@@ -126,6 +126,10 @@ pub fn run(root: &Path, quick: bool) -> Result<ExitCode> {
     for check in checks(root, ros.as_ref())? {
         let start = Instant::now();
         let mut command = environment(root, ros.as_ref().filter(|_| check.needs_ros))?;
+        if check.name == WITH_ROS && std::env::var_os("RUST_TEST_THREADS").is_none() {
+            // Tests of nodes wait for messages most of the time: one more than there are cores.
+            command.env("RUST_TEST_THREADS", (std::thread::available_parallelism()?.get() + 1).to_string());
+        }
         command.args(&check.arguments);
         eprintln!("\n==> {}: cargo {}", check.name, check.arguments.join(" "));
         let status = command.status().context("cargo could not be started")?;
