@@ -236,7 +236,8 @@ settings! {
     pub struct MapConfig {
         /// The most landmarks in the map.
         ///
-        /// More than 5000 only if the map is made in parts: see `map.local_features`.
+        /// More than 5000 only if the map is made in parts: see `map.local_features`. One that goes on in submaps when
+        /// it is full has no such limit from then on.
         max_features: usize = 500, within 1.0..=1e6;
         /// The map is made in parts of about so many landmarks, for maps of more than some hundred; 0: in one.
         ///
@@ -245,7 +246,7 @@ settings! {
         /// localization none are made, and `map.active_features` of the map are in the filter.
         local_features: usize = 0, within 0.0..=1000.0;
         /// What happens to a new landmark when the map is full.
-        when_full: WhenFull = WhenFull::Refuse, one_of WhenFull::WORDS, runtime;
+        when_full: WhenFull = WhenFull::Submaps, one_of WhenFull::WORDS, runtime;
         /// Landmarks not seen for this long are removed, s; 0 keeps them for ever.
         ///
         /// Landmarks of a known map are kept.
@@ -297,6 +298,11 @@ words! {
 words! {
     /// What happens to a new landmark when the map is full.
     pub enum WhenFull {
+        /// The map becomes the first submap, and goes on in submaps of fifty: see `map.local_features`.
+        ///
+        /// Where that cannot be (`localization`, `extend`, a filter in coordinates of the world, a program without
+        /// `lienav-submaps`, `map.max_features` below 100 or above 1000), it is left out as with `refuse`.
+        Submaps = "submaps",
         /// It is left out, and counted as `map_full`.
         Refuse = "refuse",
         /// The landmark not seen for the longest time makes room, unless it is in view now.

@@ -30,7 +30,7 @@ pub fn make_room(state: &mut State, map: &MapConfig, stamp: Stamp) -> bool {
     if state.landmarks.len() - state.points() < map.max_features {
         return true;
     }
-    if map.when_full == WhenFull::Refuse {
+    if map.when_full != WhenFull::DropOldest {
         return false;
     }
     let oldest = state

@@ -140,9 +140,8 @@ fn timing(scenario: &Scenario) -> TimingConfig {
     TimingConfig { reorder_window_s, hold_features_s: defaults.hold_features_s.max(1.5 * delay_s), ..defaults }
 }
 
-/// The most that one joint covariance can be for. A map in parts may have more: where it is made so is not a matter of
-/// the sensors.
-const MOST_FEATURES: usize = 5000;
+/// The most that one joint covariance is good for: a map that is larger goes on in submaps.
+const MOST_FEATURES: usize = 1000;
 
 /// Room for every feature where the map is kept.
 fn map(scenario: &Scenario, landmarks: usize) -> MapConfig {

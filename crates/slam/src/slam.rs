@@ -34,7 +34,7 @@ use crate::AssociationTally;
 use crate::estimator::Estimator;
 use crate::history::History;
 use crate::noise_estimation::LearnedNoise;
-use crate::slam::fields::{Instant, Intake, Motion, Search, Tally};
+use crate::slam::fields::{Instant, Intake, Motion, OfSubmaps, Search, Tally};
 use crate::slam::last_valid::Validity;
 use crate::slam::lost::Recovery;
 use crate::trace::Trace;
@@ -43,7 +43,6 @@ use lienav_base::stamp::Stamp;
 use lienav_ekf::validity::valid_covariance;
 use lienav_lie::Se2;
 use lienav_planar::calibration::{CalibrationEstimate, CalibrationParameter, MOTION};
-use lienav_planar::checked::CheckedMeasurement;
 use lienav_planar::config::{Config, ConfigError, SPECS};
 use lienav_planar::filter::{CompositionError, Filter};
 use lienav_planar::input::{Imu, MAX_POINTS, Measurement, MeasurementKind, Odometry, TooManySensors};
@@ -63,7 +62,7 @@ const IN_PARTS: CompositionError = CompositionError(
      lienav_submaps::Submaps or 'lienav evaluate', which join them",
 );
 
-const OTHER_MAP: &str = "with parameter 'map.local_features', map.mode does not change to 'localization' or from it while \
+const OTHER_MAP: &str = "while the map is made in submaps, map.mode does not change to 'localization' or from it while \
      the node runs: save the map, and start the node with the other mode and that map";
 
 /// The whole pipeline. The nodes, the offline evaluation and the tests all run this and nothing else, so the same
@@ -96,8 +95,7 @@ pub struct Slam {
     odometry: Motion,
     search: Search,
     history: History,
-    /// Measurements of the pose in the map that the last step has brought, in a map in submaps.
-    outside: Vec<CheckedMeasurement>,
+    of_submaps: OfSubmaps,
     /// For a prior that is too wide to associate by.
     recovery: Recovery,
     /// Whether the covariance is valid.
@@ -149,7 +147,7 @@ impl Slam {
             odometry: Motion::default(),
             search: Search::default(),
             history: History::default(),
-            outside: Vec::new(),
+            of_submaps: OfSubmaps::default(),
             recovery: Recovery::default(),
             validity: Validity::default(),
             trace: None,
@@ -208,6 +206,8 @@ impl Slam {
     /// The sentence to show the user: which setting needs a restart, or is out of range. Nothing is changed then.
     pub fn reconfigure(&mut self, config: Config) -> Result<(), String> {
         config.validate().map_err(|e| e.to_string())?;
+        let goes_on = self.of_submaps.has_outgrown_one && config.map.local_features == 0;
+        let config = if goes_on { Config { map: part::in_submaps(&config.map), ..config } } else { config };
         check_change(&self.config, &config, SPECS)?;
         if config.makes_submaps() != self.config.makes_submaps() {
             return Err(OTHER_MAP.to_owned());

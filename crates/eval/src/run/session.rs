@@ -213,7 +213,7 @@ impl Session {
             format!(
                 "the map is full ({features} features): {blind} of {} clouds had nothing that could be used, and the \
                  pose was carried on by odometry alone; raise 'map.max_features' or set 'map.when_full' to \
-                 'drop_oldest'",
+                 'submaps' or 'drop_oldest'",
                 self.estimates.len()
             )
         })
@@ -244,6 +244,9 @@ impl Session {
             self.since_last_step_us += start.elapsed().as_secs_f64() * 1e6;
             let Some(step) = step else { return };
             let step = self.joined(step);
+            if self.parts.is_none() {
+                self.parts = Submaps::of_outgrown(&mut self.slam, Worker::InPlace);
+            }
             self.estimates.push(Estimate::from(&step));
             if let Some(matches) = &mut self.matches {
                 matches.push(ScanMatches { stamp: step.estimate.stamp, measurements: last_matches(&self.slam) });

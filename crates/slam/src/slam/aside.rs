@@ -11,11 +11,11 @@ impl Slam {
     pub(super) fn aside(&mut self, work: impl FnOnce(&mut Self)) {
         let mut measurements = std::mem::take(&mut self.history.odometry_faults.measurements);
         self.estimator.exchange_measurements(&mut measurements);
-        let (trace, outside) = (self.trace.take(), std::mem::take(&mut self.outside));
+        let (trace, outside) = (self.trace.take(), std::mem::take(&mut self.of_submaps.outside));
         work(self);
         self.estimator.exchange_measurements(&mut measurements);
         self.history.odometry_faults.measurements = measurements;
-        (self.trace, self.outside) = (trace, outside);
+        (self.trace, self.of_submaps.outside) = (trace, outside);
         self.commit();
         self.look_ahead();
     }

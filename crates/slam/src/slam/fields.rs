@@ -11,6 +11,7 @@ use lienav_associate::gaussian_sum::GaussianSum;
 use lienav_associate::global_localization::GlobalLocalization;
 use lienav_base::clock::{CONFIRMATIONS, ClockGuard};
 use lienav_base::stamp::Stamp;
+use lienav_planar::checked::CheckedMeasurement;
 use lienav_planar::config::Config;
 use lienav_planar::input::Odometry;
 use lienav_planar::motion::Increment;
@@ -94,6 +95,15 @@ impl Default for Motion {
             steady: SteadyTwist::default(),
         }
     }
+}
+
+/// What a map in submaps needs.
+#[derive(Default)]
+pub struct OfSubmaps {
+    /// Measurements of the pose in the map that the last step has brought.
+    pub outside: Vec<CheckedMeasurement>,
+    /// Whether the map was made in one, and goes on in submaps since it was full.
+    pub has_outgrown_one: bool,
 }
 
 /// Where else in a map the robot may be.

@@ -55,20 +55,21 @@ impl Slam {
         let mut outcome = Outcome { moved: self.estimator.pending().motion, ..Outcome::default() };
         for measurement in &scan.measurements {
             match self.estimator.model.sensors.read(scan.kind, measurement) {
-                Ok(checked) if self.outside.len() < MOST => self.outside.push(checked),
+                Ok(checked) if self.of_submaps.outside.len() < MOST => self.of_submaps.outside.push(checked),
                 Ok(_) => outcome.refused.add(DropReason::TooManyPoints),
                 Err(reason) => outcome.refused.add(reason),
             }
         }
         // The estimates that follow have the motion that waits in them, and what this scan was taken for.
-        let passed = self.outside.iter().map(|checked| Associated::new(Subject::Pose, *checked, Role::Again));
+        let passed =
+            self.of_submaps.outside.iter().map(|checked| Associated::new(Subject::Pose, *checked, Role::Again));
         self.estimator.note_measurements(passed);
         outcome
     }
 
     /// The measurements of the pose in the map that the last step has brought: of a map in parts.
     pub fn outside(&self) -> &[CheckedMeasurement] {
-        &self.outside
+        &self.of_submaps.outside
     }
 
     /// What a measurement from outside says, of what.

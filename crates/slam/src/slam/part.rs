@@ -4,8 +4,9 @@ use crate::estimator::Estimator;
 use crate::slam::Slam;
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
+use lienav_planar::config::{Config, MapConfig, MapMode, WhenFull};
 use lienav_planar::filter::Coordinates;
-use lienav_planar::output::PoseEstimate;
+use lienav_planar::output::{DropReason, PoseEstimate};
 use lienav_planar::state::{FIRST_OWN_ID, State};
 use nalgebra::{DMatrix, Matrix2, Matrix2x3, Matrix3, Vector2};
 
@@ -137,7 +138,46 @@ impl LocalMap<'_> {
     }
 }
 
+/// A map that goes on in submaps has submaps of so many landmarks: four times what most robots see at once.
+const IN_SUBMAP: usize = 50;
+/// And room for so many, the most that `map.max_features` may be.
+const ROOM: usize = 1_000_000;
+/// Who sets `map.max_features` lower than this means a bound, and gets it.
+const LEAST_OUTGROWN: usize = 2 * IN_SUBMAP;
+
 impl Slam {
+    /// Whether the map was full for a new landmark and is to go on in submaps, as `map.when_full` says, and can: between
+    /// two steps, while the robot is not searched for.
+    pub fn is_outgrown(&self) -> bool {
+        let (Config { map, .. }, state) = (&self.config, &self.estimator.state);
+        let is_full = || {
+            state.landmarks.len() - state.points() >= map.max_features && self.tally.counts.get(DropReason::MapFull) > 0
+        };
+        let is_idle = || self.search.global.is_none() && !self.is_recovering() && !self.is_between();
+        self.may_outgrow_one() && is_full() && is_idle()
+    }
+
+    /// Whether the map is one, and may go on in submaps when it is full.
+    pub fn may_outgrow_one(&self) -> bool {
+        let map = &self.config.map;
+        map.when_full == WhenFull::Submaps
+            && map.mode == MapMode::Mapping
+            && map.local_features == 0
+            && map.max_features >= LEAST_OUTGROWN
+            && self.local().is_some()
+    }
+
+    /// From now on, the map is made in submaps: what the filter has is the open one, which `lienav-submaps` closes. What
+    /// was kept to go back to earlier scans is forgotten.
+    pub fn continue_in_submaps(&mut self) {
+        self.of_submaps.has_outgrown_one = true;
+        self.config.map = in_submaps(&self.config.map);
+        self.estimator.reconfigure(&self.config);
+        self.keep_motions(&[]);
+        self.forget_sum();
+        self.stay();
+    }
+
     /// What the filter knows, in its own errors; `None` of a filter whose coordinates are not invariant, or whose
     /// landmarks are frozen.
     pub fn local(&self) -> Option<LocalMap<'_>> {
@@ -182,6 +222,11 @@ impl Slam {
         let (pose, covariance) = increment.carry(&at.pose, &at.covariance);
         Some(PoseEstimate { pose, covariance, ..ahead })
     }
+}
+
+/// The settings of a map that goes on in submaps.
+pub(super) fn in_submaps(map: &MapConfig) -> MapConfig {
+    MapConfig { local_features: IN_SUBMAP, max_features: ROOM, ..map.clone() }
 }
 
 impl Estimator {

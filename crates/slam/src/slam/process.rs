@@ -17,7 +17,7 @@ impl Slam {
     /// a stamp, in the order of the stamps. A stamp comes again only where a scan of another sensor was late for it.
     pub fn poll(&mut self) -> Option<Step> {
         let mut joined: Option<Step> = None;
-        self.outside.clear();
+        self.of_submaps.outside.clear();
         loop {
             if joined.as_ref().is_some_and(|step| self.intake.inbox.first_scan() != Some(step.estimate.stamp)) {
                 return joined;

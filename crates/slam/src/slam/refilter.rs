@@ -112,7 +112,7 @@ impl Slam {
         let mut evidence_tally = self.estimator.evidence_tally();
         let mut last = None;
         // What was read of the pose in a map in parts was told when it came.
-        let outside = std::mem::take(&mut self.outside);
+        let outside = std::mem::take(&mut self.of_submaps.outside);
         for mut scan in scans {
             let step = self.take_in(&scan);
             self.note_in_tally(&step, &mut evidence_tally);
@@ -121,7 +121,7 @@ impl Slam {
             self.history.log.push(scan);
             last = Some(step);
         }
-        self.outside = outside;
+        self.of_submaps.outside = outside;
         self.history.log.note_merges(&again.merged);
         self.end_again(again, split);
         self.history.refilter.evidence_tally = Some(evidence_tally);

@@ -1,11 +1,13 @@
 //! A map in submaps that is moved as a whole, and one map that becomes the first submap.
 
-use super::{Goes, Submaps, empty};
+use super::{CANDIDATE_SCANS, Goes, Submaps, empty};
 use crate::common::Coupling;
 use crate::near::Near;
 use crate::outside::Outside;
 use crate::problem::Start;
 use crate::submap::Submap;
+use crate::work::Worker;
+use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
 use lienav_slam::{DropReason, LandmarkMap, MapMode, RelocalizeError, Slam, StartMode};
 use nalgebra::Matrix3;
@@ -151,5 +153,41 @@ impl Submaps {
             self.forget(slam);
         }
         is_closed
+    }
+
+    /// For a filter of one map that has not begun yet, and that may go on in submaps (`map.when_full`): in submaps from
+    /// the start, to take up a map that was saved so. `None`, and nothing is changed, where it may not.
+    pub fn in_place_of_one(slam: &mut Slam, worker: Worker) -> Option<Self> {
+        if !slam.may_outgrow_one() {
+            return None;
+        }
+        slam.continue_in_submaps();
+        slam.start_submap();
+        Self::new(slam, worker).ok()?
+    }
+
+    /// The map of a filter that is [outgrown](Slam::is_outgrown), in submaps from now on: what it has is the first one, and
+    /// the next one begins with the landmarks of the last scans. `None`, and nothing is changed, where the map is not
+    /// outgrown or has more than a thousand landmarks.
+    pub fn of_outgrown(slam: &mut Slam, worker: Worker) -> Option<Self> {
+        let goes_on = slam.is_outgrown() && slam.local().is_some_and(|local| local.len() <= MOST);
+        if goes_on { Self::of_one(slam, worker) } else { None }
+    }
+
+    /// The map of a filter that has made one so far, in submaps from now on.
+    pub(crate) fn of_one(slam: &mut Slam, worker: Worker) -> Option<Self> {
+        slam.continue_in_submaps();
+        let mut submaps = Self::new(slam, worker).ok()??;
+        submaps.start = Start::Known(Se2::identity());
+        (submaps.problem, submaps.near) = (empty(&submaps.start), Near::start(&submaps.start));
+        let mut stamps: Vec<Stamp> =
+            slam.local().map_or_else(Vec::new, |l| (0..l.len()).map(|i| l.last_seen(i)).collect());
+        stamps.sort_unstable();
+        stamps.dedup();
+        submaps.recent = stamps.split_off(stamps.len().saturating_sub(CANDIDATE_SCANS)).into();
+        if slam.local().is_some_and(|local| submaps.close(&local, Goes::On)) {
+            submaps.begin_with_the_last(slam);
+        }
+        Some(submaps)
     }
 }

@@ -347,3 +347,44 @@ fn damaged_submaps_make_no_panic() {
         }
     }
 }
+
+/// One map goes on in submaps, as right and as sure as one that has room for all.
+#[test]
+fn one_map_goes_on_in_submaps() {
+    for is_named in [|_: usize| true, |_: usize| false] {
+        let drive = |most: usize| {
+            let mut world = World { is_named, ..World::new(6, 0.05) };
+            let config = world.config(0);
+            let (mut slam, mut submaps, mut steps) = (Slam::new(config).unwrap(), None, Vec::new());
+            while world.time < 128.0 {
+                let Some(step) = world.advance(&mut slam) else { continue };
+                let step = match &mut submaps {
+                    None => step,
+                    Some(submaps) => Submaps::join(submaps, &mut slam, step),
+                };
+                if submaps.is_none() && step.landmarks >= most {
+                    submaps = Submaps::of_one(&mut slam, Worker::InPlace);
+                }
+                steps.push((step, world.truth));
+            }
+            // Settings that change later are those of the whole map.
+            let mut config = slam.config().clone();
+            (config.map.local_features, config.map.max_features) = (0, 500);
+            slam.reconfigure(config).unwrap();
+            let landmarks = submaps.as_ref().map_or(0, |submaps| submaps.count(&slam));
+            (steps, submaps, landmarks)
+        };
+        let (whole, none, _) = drive(500);
+        assert!(none.is_none());
+        let (steps, submaps, landmarks) = drive(14);
+        assert!(submaps.is_some_and(|submaps| submaps.status().submaps > 0));
+        assert_eq!(landmarks, POSTS);
+        let later = &steps[steps.len() / 2..];
+        assert!((0.5..6.0).contains(&mean_nees(later)), "{}", mean_nees(later));
+        let error = |steps: &[(Step, Se2)]| {
+            let squares = steps.iter().map(|(step, truth)| (step.estimate.pose.p - truth.p).norm_squared());
+            (squares.sum::<f64>() / steps.len() as f64).sqrt()
+        };
+        assert!(error(&steps) < 1.1 * error(&whole), "{} {}", error(&steps), error(&whole));
+    }
+}

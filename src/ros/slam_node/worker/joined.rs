@@ -39,6 +39,13 @@ impl Worker {
                 format!("{count} landmarks are not where the map has them any more, and begin anew where they are seen")
             });
         }
+        if self.parts.is_none() {
+            self.parts = Submaps::of_outgrown(&mut self.slam, Place::Thread);
+            if self.parts.is_some() {
+                self.log.info("the map is full, and goes on in submaps (parameter 'map.when_full')");
+            }
+            return Some(step);
+        }
         let Some(parts) = &mut self.parts else { return Some(step) };
         let before = parts.status().clone();
         let step = parts.join(&mut self.slam, step);

@@ -5,6 +5,7 @@ use crate::ros::slam_node::MapSettings;
 use crate::ros::slam_node::map::{self, Done, Waiting};
 use lienav_io::map_file::MapFile;
 use lienav_slam::MapMode;
+use lienav_submaps::{Submaps, Worker as Place};
 use r2r::std_srvs::srv::Trigger;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -113,6 +114,10 @@ impl Worker {
 
     /// Takes a map that was read, between two steps; without one, the node goes on with what it has.
     fn take_map(&mut self, read: Result<MapFile, String>, waiting: Option<Waiting>) {
+        let is_in_submaps = read.as_ref().is_ok_and(|file| file.parts.is_some());
+        if is_in_submaps && self.parts.is_none() && self.tally.steps() == 0 {
+            self.parts = Submaps::in_place_of_one(&mut self.slam, Place::Thread);
+        }
         let filter = (&mut self.slam, self.parts.as_mut());
         let taken = read.and_then(|file| map::take(filter, file, &self.settings.map_frame));
         self.map_store.hold(taken.is_err());
