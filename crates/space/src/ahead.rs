@@ -1,6 +1,7 @@
 //! The pose at the newest sample of the inertial sensor: the last step, propagated. Its covariance is that of the pose
 //! alone, so that it costs the same however many landmarks there are.
 
+use crate::check::sound;
 use crate::input::ImuSample;
 use crate::output::PoseEstimate;
 use lienav_base::stamp::Stamp;
@@ -78,10 +79,7 @@ fn estimate(
     let all = change * own * change.transpose();
     let rows: [usize; 6] = std::array::from_fn(|i| if i < 3 { POSITION + i } else { ROTATION + i - 3 });
     let covariance = Matrix6::from_fn(|i, j| 0.5 * (all[(rows[i], rows[j])] + all[(rows[j], rows[i])]));
-    let is_sound = moved.position.iter().all(|x| x.abs() < 1e9)
-        && covariance.iter().all(|x| x.is_finite())
-        && covariance.diagonal().iter().all(|x| *x >= 0.0);
-    is_sound.then(|| PoseEstimate {
+    sound(&moved, &covariance).map(|covariance| PoseEstimate {
         stamp,
         pose: Se3::new(moved.rotation, moved.position),
         covariance,

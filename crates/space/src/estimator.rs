@@ -2,6 +2,7 @@
 //! measurements are beyond the gate. Programs with a motion model of their own call it; [`Slam3d`](crate::Slam3d) does
 //! the rest.
 
+use crate::check::sound;
 use crate::input::{Seen, Sensor};
 use crate::measured::{AT_REST, Measured, Stated};
 use crate::output::{Counts, DropReason, PoseEstimate};
@@ -310,11 +311,7 @@ impl Estimator {
         let filter = &self.step.filter;
         let covariance = self.state.pose_covariance(filter);
         let nav = &self.state.nav;
-        let is_sound = nav.position.iter().chain(nav.velocity.iter()).all(|x| x.abs() < 1e9)
-            && nav.rotation.orthogonality_error() < 1e-3
-            && covariance.iter().all(|x| x.is_finite())
-            && covariance.diagonal().iter().all(|x| *x >= 0.0);
-        is_sound.then(|| PoseEstimate {
+        sound(nav, &covariance).map(|covariance| PoseEstimate {
             stamp,
             pose: Se3::new(nav.rotation, nav.position),
             covariance,

@@ -5,6 +5,7 @@ use super::inbox::What;
 use super::input::BodyTwist;
 use super::motion::{Motion, Place};
 use super::start;
+use crate::check::sound;
 use crate::output::{Counts, DropReason, PoseEstimate, Step};
 use lienav_base::stamp::Stamp;
 use lienav_inertial::covariance::NAV;
@@ -319,10 +320,7 @@ fn copy_alone(from: &State, to: &mut State) {
 fn estimate(state: &State, tags: &TagFilter, stamp: Stamp, motion: &Motion) -> Option<PoseEstimate> {
     let covariance = state.pose_covariance(&tags.filter);
     let nav = &state.nav;
-    let is_sound = nav.position.iter().chain(nav.velocity.iter()).all(|x| x.abs() < 1e9)
-        && nav.rotation.orthogonality_error() < 1e-3
-        && covariance.iter().all(|x| x.is_finite())
-        && covariance.diagonal().iter().all(|x| *x >= 0.0);
+    let sound = sound(nav, &covariance);
     let twist = motion.twist_at(stamp);
     let of_twist = |twist: &BodyTwist| {
         let (own, turn) = (Matrix3::from_diagonal(&motion.velocity_variance(twist)), nav.rotation.matrix());
@@ -333,7 +331,7 @@ fn estimate(state: &State, tags: &TagFilter, stamp: Stamp, motion: &Motion) -> O
         (all.fixed_view::<3, 3>(VELOCITY, VELOCITY).into_owned(), nav.velocity, -nav.biases.gyro)
     };
     let (velocity_covariance, velocity, rate) = twist.map_or_else(own, of_twist);
-    is_sound.then(|| PoseEstimate {
+    sound.map(|covariance| PoseEstimate {
         stamp,
         pose: Se3::new(nav.rotation, nav.position),
         covariance,
