@@ -33,6 +33,8 @@ pub struct TagRobot {
     pub max_hamming: u32,
     /// Whether the detector's images are rectified.
     pub is_rectified: bool,
+    /// Where the detector has the centre of the first pixel, px; camera_info has it at 0.
+    pub pixel_centre_px: f64,
 }
 
 /// A detection with more wrong bits than `tags.max_hamming`.
@@ -196,7 +198,10 @@ impl TagIntake {
         if u32::try_from(tag.hamming).is_ok_and(|bits| bits > self.max_hamming) {
             return Err(HAMMING);
         }
-        let corners = tag.corners.each_ref().map(|corner| Vector2::new(corner.x, corner.y));
+        let corners = tag
+            .corners
+            .each_ref()
+            .map(|corner| Vector2::new(corner.x, corner.y).add_scalar(-self.settings.pixel_centre_px));
         if is_outside(&corners, size) {
             return Err(OUTSIDE);
         }

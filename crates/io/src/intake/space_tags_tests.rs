@@ -15,6 +15,7 @@ fn intake() -> TagIntake {
         sizes: TagSizes::parse(["7:0.10"]).unwrap(),
         max_hamming: 0,
         is_rectified: true,
+        pixel_centre_px: 0.5,
     })
 }
 
@@ -71,6 +72,15 @@ fn raw_images_are_seen_through_the_lens() {
     let camera = intake.detections(0, &image(vec![])).unwrap().camera.unwrap();
     assert_eq!(camera.lens.pinhole.focal.x, 610.0);
     assert_eq!(camera.lens.distortion, Distortion::PlumbBob([0.1, 0.0, 0.0, 0.0, 0.0]));
+}
+
+#[test]
+fn corners_are_counted_from_the_centre_of_the_first_pixel() {
+    let mut intake = intake();
+    intake.camera_info(0, &info(640, 480)).unwrap();
+    intake.transforms(&placed("camera", 0.0));
+    let seen = intake.detections(0, &image(vec![tag(1)])).unwrap();
+    assert_eq!(seen.frame.seen[0].corners[0], Vector2::new(299.5, 259.5));
 }
 
 #[test]

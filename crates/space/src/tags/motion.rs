@@ -9,7 +9,7 @@ use lienav_inertial::state::State;
 use lienav_inertial::state::errors::{GYRO_BIAS, VELOCITY};
 use lienav_inertial::tag::filter::TagFilter;
 use lienav_inertial::tag::sight::Sight;
-use nalgebra::{Matrix3, Vector3};
+use nalgebra::{Matrix3, Vector2, Vector3};
 use std::collections::VecDeque;
 
 /// The most twists that wait, at 200 Hz for 20 s.
@@ -17,6 +17,10 @@ pub const MOST_TWISTS: usize = 4096;
 
 /// Accelerations of a body, m/s² and rad/s²; odometry that changes faster has jumped.
 const FASTEST_CHANGE: [f64; 2] = [10.0, 10.0];
+
+/// Density of roll and pitch rate of a robot that moves, rad/√s, where odometry has zero for both: it does not measure
+/// them. A robot that rocks by 2° turns at 0.08 rad/s, one way for half a second.
+const ROCKING: f64 = 0.05;
 
 /// Where a state is in time, and what moved it there.
 #[derive(Clone, Copy, Debug)]
@@ -147,6 +151,10 @@ impl Motion {
         let before = k.checked_sub(1).map(|k| &self.twists[k]);
         let white = |which: usize| self.density[which].powi(2) / seconds.max(1e-6);
         let (mut rate_variance, mut velocity_variance) = (Vector3::repeat(white(0)), Vector3::repeat(white(1)));
+        let is_moving = twist.rate.z != 0.0 || twist.velocity != Vector3::zeros();
+        if !self.is_planar && is_moving && twist.rate.xy() == Vector2::zeros() {
+            (0..2).for_each(|k| rate_variance[k] += ROCKING * ROCKING / seconds.max(1e-6));
+        }
         if let (Some((velocity, rate)), Some(before)) = (&twist.variances, before) {
             // A message stands for the time since the one before: white noise of that much.
             let share = twist.stamp.since(before.stamp).clamp(1e-3, self.hold_s) / seconds.max(1e-6);
