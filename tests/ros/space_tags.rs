@@ -162,6 +162,7 @@ fn offline(stream: &[Message], file: Option<&Path>) -> (Vec<Row>, f64) {
         sizes: TagSizes::default(),
         max_hamming: 0,
         is_rectified: true,
+        uses_imu: false,
         pixel_centre_px: 0.5,
     };
     let mut config = Config::default();

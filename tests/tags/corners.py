@@ -91,7 +91,7 @@ def main():
     if not render.is_installed():
         sys.exit('skipped: apriltag-python is not installed')
     finder, cells = render.detector(), render.patterns([5])
-    print('edge slant motion defocus noise | found  shift u     v  outwards | sigma  white  p99/sigma')
+    print('edge slant motion defocus noise | found  shift u     v | sigma  white  p99/sigma')
     for k, change in enumerate(CASES):
         case = {**USUAL, **change}
         generator = np.random.default_rng([arguments.seed, k])

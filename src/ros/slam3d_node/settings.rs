@@ -137,7 +137,7 @@ impl Settings {
     }
 
     /// What the intake of tags has to know.
-    pub fn tags(&self) -> Result<TagRobot, String> {
+    pub fn tags(&self, uses_imu: bool) -> Result<TagRobot, String> {
         self.tags.check()?;
         Ok(TagRobot {
             map: self.map_frame.clone(),
@@ -148,6 +148,7 @@ impl Settings {
             sizes: self.tags.sizes()?,
             max_hamming: self.tags.max_hamming as u32,
             is_rectified: self.tags.rectified,
+            uses_imu,
             pixel_centre_px: self.tags.pixel_centre_px,
         })
     }

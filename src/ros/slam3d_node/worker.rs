@@ -199,7 +199,8 @@ impl Worker {
         }
         self.features.used += 1;
         self.publish_steps(begun);
-        if !self.settings.uses_odometry() {
+        // At each sample of imu or message of odom, where there are any.
+        if !self.settings.uses_odometry() && self.last_imu.is_none() {
             self.publish_pose();
         }
     }
@@ -219,7 +220,7 @@ impl Worker {
         }
         self.odometry.used += 1;
         self.publish_steps(begun);
-        if self.slam.sees_tags() {
+        if self.slam.sees_tags() && self.last_imu.is_none() {
             self.publish_pose();
         }
     }
