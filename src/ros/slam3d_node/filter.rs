@@ -68,6 +68,22 @@ impl Filter {
         matches!(self, Self::Tags { .. })
     }
 
+    /// Whether it takes an inertial sensor.
+    pub fn uses_imu(&self) -> bool {
+        match self {
+            Self::Landmarks { .. } => true,
+            Self::Tags { slam, .. } => slam.tag_config().tags.use_imu,
+        }
+    }
+
+    /// By which factor tags are larger than stated, where their map shows it.
+    pub fn size_factor(&self) -> Option<f64> {
+        match self {
+            Self::Landmarks { .. } => None,
+            Self::Tags { slam, .. } => slam.size_factor(),
+        }
+    }
+
     /// The settings that both have.
     pub fn config(&self) -> &Config {
         both!(self, slam => slam.config())

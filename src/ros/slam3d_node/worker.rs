@@ -434,6 +434,7 @@ impl Worker {
             features: self.features,
             odometry: self.odometry,
             sees_tags: self.slam.sees_tags(),
+            uses_imu: self.slam.uses_imu(),
             silence: [since(self.last_imu), since(self.last_features)],
             dropped: self.dropped.clone(),
             step_us: Percentiles::of(&mut self.step_us),

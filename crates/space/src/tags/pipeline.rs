@@ -8,6 +8,7 @@ use super::motion::Motion;
 use super::running::{LOST_SIGMA, Running};
 use super::search::Search;
 use super::settings::{SPECS, TagConfig};
+use super::sizes::Sizes;
 use super::start;
 use crate::check::{check_pose, is_definite};
 use crate::config::{Config, MapMode};
@@ -54,6 +55,7 @@ pub struct TagSlam3d {
     /// A pose that was given before the start.
     given: Option<(Se3, Matrix6<f64>)>,
     search: Search,
+    sizes: Sizes,
     counts: Counts,
     time_jumps: u64,
     widened: u64,
@@ -87,6 +89,7 @@ impl TagSlam3d {
             running: None,
             given: None,
             search: Search::default(),
+            sizes: Sizes::default(),
             counts: Counts::default(),
             time_jumps: 0,
             widened: 0,
@@ -132,7 +135,7 @@ impl TagSlam3d {
 
     /// States tags whose places are known, and those that are on boards with others. A filter that runs starts again.
     pub fn set_known(&mut self, known: BTreeMap<u64, KnownTag>, on_board: BTreeMap<u64, OnBoard>) {
-        (self.known, self.on_board) = (known, on_board);
+        (self.known, self.on_board, self.sizes) = (known, on_board, Sizes::default());
         if self.running.is_some() {
             self.start_again();
         }
@@ -194,6 +197,7 @@ impl TagSlam3d {
             };
             reason.into_iter().for_each(|reason| self.counts.add(reason));
         }
+        self.sizes.look(&images.sights, &self.known);
         // An image without tags tells the time, and nothing else.
         let is_idle = images.sights.is_empty() && frame.camera.is_some();
         let what = What::Frame(images);
@@ -507,6 +511,11 @@ impl TagSlam3d {
     /// The tags of the state, each with its own covariance, and those that are known exactly.
     pub fn tags(&self) -> Vec<TagPose> {
         map::tags_of(self.state(), &self.known)
+    }
+
+    /// By which factor the edges of tags are longer than stated, where known tags show that they are not.
+    pub fn size_factor(&self) -> Option<f64> {
+        self.sizes.factor()
     }
 
     /// Known tags whose stated places contradict each other, by how much, m.
