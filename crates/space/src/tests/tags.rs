@@ -275,7 +275,7 @@ fn tags_that_are_stated_too_small_are_found_by_their_map() {
     }
 }
 
-/// A tag on somebody who walks through the hall is removed again and again, and costs nothing.
+/// A tag on somebody who walks ahead of the robot is larger than those of the map, and costs nothing.
 #[test]
 fn a_tag_on_a_moving_person_does_not_move_the_pose() {
     // Ahead of the robot, to and fro; tag 0 of the hall faces along −x.
