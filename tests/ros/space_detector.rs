@@ -74,9 +74,8 @@ fn a_robot_is_localized_by_what_a_real_detector_sees_in_images() {
     let report = String::from_utf8_lossy(&judged.stdout).into_owned();
     assert!(judged.status.success(), "{}", String::from_utf8_lossy(&judged.stderr));
     let found: Value = serde_json::from_str(&report).unwrap();
-    println!("{said}{report}");
     let (position_m, nees) = figures(&found);
-    println!("position {position_m:.4} m, NEES of the pose {nees:.2}");
+    println!("{said}position {position_m:.4} m, NEES of the pose {nees:.2}");
     assert!(position_m <= BARS.0 && nees <= BARS.1, "{position_m} {nees}");
 }
 
