@@ -58,6 +58,11 @@ ARGUMENTS = [
         description='Topic of odometry (nav_msgs/Odometry), read where odom_frame is set.',
     ),
     DeclareLaunchArgument(
+        'imu',
+        default_value='',
+        description='Topic of an inertial sensor (sensor_msgs/Imu), which is then used; empty: as params_file says.',
+    ),
+    DeclareLaunchArgument(
         'absolute_pose',
         default_value='absolute_pose',
         description='Topic of poses from outside (geometry_msgs/PoseWithCovarianceStamped).',
@@ -144,6 +149,10 @@ def tags(context):
     for name, kind in kinds.items():
         if given(context, name):
             overrides[PARAMETERS.get(name, name)] = typed(name, kind)
+    remappings = [(topic, LaunchConfiguration(topic)) for topic in TOPICS]
+    if given(context, 'imu'):
+        overrides['tags.use_imu'] = True
+        remappings.append(('imu', LaunchConfiguration('imu')))
     cameras = [name.rstrip('/') for name in given(context, 'cameras').split()]
     if not cameras:
         raise RuntimeError('cameras: name one at least')
@@ -164,7 +173,7 @@ def tags(context):
             name='slam3d_node',
             namespace=LaunchConfiguration('namespace'),
             parameters=[LaunchConfiguration('params_file'), overrides],
-            remappings=[(topic, LaunchConfiguration(topic)) for topic in TOPICS],
+            remappings=remappings,
             ros_arguments=[*log_level(context), *enclave(context)],
             output='screen',
         )

@@ -22,6 +22,7 @@ mod process;
 mod record;
 mod security;
 mod space;
+mod space_detector;
 mod space_tags;
 mod statements;
 mod strangers;

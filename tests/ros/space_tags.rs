@@ -88,7 +88,10 @@ fn image(camera: usize, t: f64, noise: &mut Noise) -> AprilTagDetectionArray {
         let is_seen = points.iter().all(|p| p.z > 0.3)
             && pixels.iter().all(|(u, v)| (0.0..640.0).contains(u) && (0.0..480.0).contains(v));
         if is_seen {
-            let corners = pixels.map(|(u, v)| ImagePoint { x: u + TAG.1 * noise.next(), y: v + TAG.1 * noise.next() });
+            let corners = pixels.map(|(u, v)| {
+                // The detector has the centre of the first pixel at 0.5.
+                ImagePoint { x: u + 0.5 + TAG.1 * noise.next(), y: v + 0.5 + TAG.1 * noise.next() }
+            });
             detections.push(AprilTagDetection { id: id as i32, corners, ..AprilTagDetection::default() });
         }
     }
@@ -159,6 +162,8 @@ fn offline(stream: &[Message], file: Option<&Path>) -> (Vec<Row>, f64) {
         sizes: TagSizes::default(),
         max_hamming: 0,
         is_rectified: true,
+        uses_imu: false,
+        pixel_centre_px: 0.5,
     };
     let mut config = Config::default();
     let mut own = TagConfig::default();
@@ -284,7 +289,7 @@ fn live_is_offline(is_known: bool, mode: &str) {
     }
 }
 
-fn end(mut node: Process) {
+pub fn end(mut node: Process) {
     node.signal("INT");
     let (status, log, took) = node.wait(Duration::from_secs(5));
     assert!(status.code() == Some(0) && !log.contains("panicked"), "{took:?} {log}");

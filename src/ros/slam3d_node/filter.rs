@@ -21,7 +21,7 @@ pub enum Filter {
         /// Its intake.
         intake: SpaceIntake,
     },
-    /// Tags, with odometry or none.
+    /// Tags, with odometry or an inertial sensor, or none.
     Tags {
         /// The pipeline.
         slam: TagSlam3d,
@@ -66,6 +66,22 @@ impl Filter {
     /// Whether it sees tags.
     pub fn sees_tags(&self) -> bool {
         matches!(self, Self::Tags { .. })
+    }
+
+    /// Whether it takes an inertial sensor.
+    pub fn uses_imu(&self) -> bool {
+        match self {
+            Self::Landmarks { .. } => true,
+            Self::Tags { slam, .. } => slam.tag_config().tags.use_imu,
+        }
+    }
+
+    /// By which factor tags are larger than stated, where their map shows it.
+    pub fn size_factor(&self) -> Option<f64> {
+        match self {
+            Self::Landmarks { .. } => None,
+            Self::Tags { slam, .. } => slam.size_factor(),
+        }
     }
 
     /// The settings that both have.
@@ -183,7 +199,15 @@ impl Filter {
 
     /// Takes in a sample of the inertial sensor; its stamp, and whether its frame is new.
     pub fn imu(&mut self, message: &Imu) -> Result<(Stamp, bool), Unused> {
-        let Self::Landmarks { slam, intake } = self else { return Err(Unused::Idle) };
+        let (slam, intake) = match self {
+            Self::Landmarks { slam, intake } => (slam, intake),
+            Self::Tags { slam, intake } => {
+                let was_placed = intake.base().is_some();
+                let sample = intake.imu(message)?;
+                slam.push_imu(&sample)?;
+                return Ok((sample.stamp, !was_placed));
+            }
+        };
         let was_placed = intake.base().is_some();
         let sample = intake.imu(message)?;
         let new = intake.base().filter(|_| !was_placed);
@@ -241,7 +265,7 @@ impl Filter {
     pub fn base(&self) -> Option<Se3> {
         match self {
             Self::Landmarks { intake, .. } => intake.base(),
-            Self::Tags { .. } => Some(Se3::default()),
+            Self::Tags { intake, .. } => intake.base(),
         }
     }
 
@@ -249,7 +273,7 @@ impl Filter {
     pub fn to_base(&self, body: &Se3, covariance: &Matrix6<f64>) -> (Se3, Matrix6<f64>) {
         match self {
             Self::Landmarks { intake, .. } => intake.to_base(body, covariance),
-            Self::Tags { .. } => (*body, *covariance),
+            Self::Tags { intake, .. } => intake.to_base(body, covariance),
         }
     }
 
@@ -257,6 +281,7 @@ impl Filter {
     pub fn rate_noise(&self) -> f64 {
         match self {
             Self::Landmarks { slam, .. } => slam.config().imu.gyro_noise,
+            Self::Tags { slam, .. } if slam.tag_config().tags.use_imu => slam.config().imu.gyro_noise,
             Self::Tags { slam, .. } => slam.tag_config().tags.odometry_rate_noise,
         }
     }

@@ -102,11 +102,11 @@ pub fn in_order(batch: Vec<Event>) -> Vec<Event> {
     events
 }
 
-/// Subscribes to the topics, tags and `odom` only where they are wanted, and offers the services.
+/// Subscribes to the topics, tags with `imu` or without, and `odom` only where they are wanted, and offers the services.
 ///
 /// # Errors
 /// ROS refuses one of them.
-pub fn listen(node: &mut Node, settings: &Settings) -> r2r::Result<Vec<Inbox<Event>>> {
+pub fn listen(node: &mut Node, settings: &Settings, tags_with_imu: bool) -> r2r::Result<Vec<Inbox<Event>>> {
     let sensor = qos::sensor_data;
     let mut inboxes = vec![
         hear(node, "/tf_static", qos::static_transforms(), Event::StaticTransforms)?,
@@ -121,10 +121,13 @@ pub fn listen(node: &mut Node, settings: &Settings) -> r2r::Result<Vec<Inbox<Eve
             let event = move |message| Event::Detections(k, message);
             inboxes.push(hear_as(node, detections, "detections", sensor(), event)?);
         }
-    } else {
+    }
+    if !tags.is_used() || tags_with_imu {
+        inboxes.push(hear(node, "imu", qos::fast_sensor_data(), Event::Imu)?);
+    }
+    if !tags.is_used() {
         inboxes.push(hear(node, "camera_info", sensor(), |message| Event::CameraInfo(0, message))?);
         inboxes.push(hear(node, "features", sensor(), Event::Features)?);
-        inboxes.push(hear(node, "imu", qos::fast_sensor_data(), Event::Imu)?);
     }
     if settings.uses_odometry() {
         inboxes.push(hear(node, "odom", sensor(), Event::Odometry)?);

@@ -68,13 +68,14 @@ pub fn run(stop: &Stop) -> Result<(), StartError> {
     let clock = RosClock::of(&mut node, parameters::use_sim_time(&parameters)?)?;
 
     let (requests, events) = parameters::Services::of(&mut node)?.split();
-    let mut inboxes = input::listen(&mut node, &settings)?;
+    let own: TagConfig = parameters.read(TAG_SPECS)?;
+    check_imu(&own).map_err(ParameterError::Unusable)?;
+    let mut inboxes = input::listen(&mut node, &settings, own.tags.use_imu)?;
     inboxes.extend(requests.into_iter().map(|inbox| relay(inbox, Event::Parameters)));
     let (requests, lifecycle) = lifecycle::Services::of(&mut node)?.split();
     inboxes.extend(requests.into_iter().map(|inbox| relay(inbox, Event::Lifecycle)));
     inboxes.extend(type_description::offer(&mut node, &[TYPES, &type_description::COMMON])?);
     let autostart = parameters.read::<lifecycle::Start>(lifecycle::START_SPECS)?.autostart;
-    let own: TagConfig = parameters.read(TAG_SPECS)?;
     let filter = filter_of(&settings, config, own)?;
     let mut worker =
         Worker::of(&mut node, filter, parameters, settings, events, clock.clone(), lifecycle, log.clone())?;
@@ -93,7 +94,7 @@ pub fn run(stop: &Stop) -> Result<(), StartError> {
 
 /// The pipeline of tags where topics of these are given, else that of landmarks.
 fn filter_of(settings: &Settings, config: Config, own: TagConfig) -> Result<Filter, ParameterError> {
-    let robot = settings.tags().map_err(ParameterError::Unusable)?;
+    let robot = settings.tags(own.tags.use_imu).map_err(ParameterError::Unusable)?;
     if settings.tags.is_used() {
         let mut slam = TagSlam3d::new(config, own).map_err(ParameterError::from)?;
         slam.expect(settings.tags.topics().len(), settings.uses_odometry());
@@ -124,6 +125,15 @@ fn check_tags(settings: &Settings) -> Result<(), String> {
             .to_owned());
     }
     settings.tags.check()
+}
+
+/// The body is then the frame of the inertial sensor, which has its own height and inclination.
+fn check_imu(own: &TagConfig) -> Result<(), String> {
+    match own.tags.use_imu && own.tags.level_floor {
+        true => Err("parameters 'tags.use_imu' and 'tags.level_floor' exclude each other: gravity shows what is level"
+            .to_owned()),
+        false => Ok(()),
+    }
 }
 
 /// Frames that are empty, or one where there have to be two, make a tree of transforms that is of no use.

@@ -9,6 +9,7 @@
 //! | WARN | the filter waits for its start |
 //! | WARN | input was dropped, but for measurements beyond the gate |
 //! | WARN | time was set back |
+//! | WARN | the map shows that tags are not as large as stated |
 //! | WARN | the covariance was widened, because most measurements were beyond the gate |
 //! | OK | otherwise |
 //!
@@ -32,8 +33,12 @@ pub const NO_IDENTITY: &str = "no_identity";
 pub struct Report {
     /// Whether it takes input.
     pub enabled: bool,
-    /// Whether it takes tags, and no inertial sensor.
+    /// Whether it takes tags.
     pub sees_tags: bool,
+    /// Whether it takes an inertial sensor.
+    pub uses_imu: bool,
+    /// By which factor tags are larger than stated, where their map shows it.
+    pub size_factor: Option<f64>,
     /// Of `imu`.
     pub imu: Received,
     /// Of `features`, or of all topics of tags.
@@ -65,6 +70,8 @@ impl Default for Report {
         Self {
             enabled: false,
             sees_tags: false,
+            uses_imu: true,
+            size_factor: None,
             imu: Received::default(),
             features: Received::default(),
             odometry: Received::default(),
@@ -156,6 +163,7 @@ impl Report {
             quality: slam.quality(),
             estimate: slam.pose(),
             landmarks: slam.landmarks(),
+            size_factor: slam.size_factor(),
             ..self
         }
     }
@@ -182,7 +190,7 @@ pub fn judge(before: &Report, now: &Report) -> (Level, String) {
     if !now.enabled {
         findings.warn("switched off");
     }
-    if !now.sees_tags {
+    if now.uses_imu {
         findings.silence("imu", now.silence[0]);
     }
     findings.silence(seen, now.silence[1]);
@@ -196,6 +204,11 @@ pub fn judge(before: &Report, now: &Report) -> (Level, String) {
             });
         }
         _ => {}
+    }
+    if let Some(factor) = now.size_factor {
+        findings.warn(format!(
+            "tags are {factor:.3} times as large as tags.size_m, tags.sizes or the map state: so far apart are they there"
+        ));
     }
     if now.time_jumps > before.time_jumps {
         findings.warn("time was set back: the filter started again");
@@ -220,7 +233,7 @@ pub fn status(name: &str, before: &Report, now: &Report) -> DiagnosticStatus {
     let mut values = Values::default();
     values.say("enabled", now.enabled);
     values.say("quality", now.quality.word());
-    if !now.sees_tags {
+    if now.uses_imu {
         values.received("imu", now.imu);
     }
     values.received(now.what_is_seen(), now.features);
@@ -229,7 +242,7 @@ pub fn status(name: &str, before: &Report, now: &Report) -> DiagnosticStatus {
     if let Some(estimate) = &now.estimate {
         say_deviations(&mut values, estimate);
     }
-    if let Some(estimate) = now.estimate.as_ref().filter(|_| !now.sees_tags) {
+    if let Some(estimate) = now.estimate.as_ref().filter(|_| now.uses_imu) {
         let (gyro, force) = (&estimate.biases.gyro, &estimate.biases.accelerometer);
         values.say("gyro_bias_rad_s", format_args!("{:.5} {:.5} {:.5}", gyro.x, gyro.y, gyro.z));
         values.say("accelerometer_bias_m_s2", format_args!("{:.4} {:.4} {:.4}", force.x, force.y, force.z));
@@ -293,6 +306,8 @@ mod tests {
         assert_eq!(level(&|r| r.silence[1] = Some(Duration::from_secs(2))).0, Level::Warn);
         assert_eq!(level(&|r| r.time_jumps = 1).0, Level::Warn);
         assert_eq!(level(&|r| r.widened = 1).0, Level::Warn);
+        let (at, said) = level(&|r| r.size_factor = Some(1.25));
+        assert!(at == Level::Warn && said.contains("1.250 times as large as tags.size_m"), "{said}");
         assert_eq!(level(&|r| r.dropped.add("gated")).0, Level::Ok);
         let late = "dropped: too_late 1: raise timing.reorder_window_s, or make the detector faster".to_owned();
         assert_eq!(level(&|r| r.dropped.add("too_late")), (Level::Warn, late));

@@ -43,6 +43,8 @@ settings! {
         max_hamming: usize = 0, within 0.0..=10.0;
         /// The detector takes rectified images; false: raw ones, with the distortion of camera_info.
         rectified: bool = true;
+        /// Where the detector has the centre of the first pixel, px: AprilTag 3 at 0.5, camera_info at 0.
+        pixel_centre_px: f64 = 0.5, within -1.0..=1.0, unit "px";
     }
 }
 
@@ -135,7 +137,7 @@ impl Settings {
     }
 
     /// What the intake of tags has to know.
-    pub fn tags(&self) -> Result<TagRobot, String> {
+    pub fn tags(&self, uses_imu: bool) -> Result<TagRobot, String> {
         self.tags.check()?;
         Ok(TagRobot {
             map: self.map_frame.clone(),
@@ -146,6 +148,8 @@ impl Settings {
             sizes: self.tags.sizes()?,
             max_hamming: self.tags.max_hamming as u32,
             is_rectified: self.tags.rectified,
+            uses_imu,
+            pixel_centre_px: self.tags.pixel_centre_px,
         })
     }
 }

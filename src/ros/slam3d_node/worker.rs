@@ -199,7 +199,8 @@ impl Worker {
         }
         self.features.used += 1;
         self.publish_steps(begun);
-        if !self.settings.uses_odometry() {
+        // At each sample of imu or message of odom, where there are any.
+        if !self.settings.uses_odometry() && self.last_imu.is_none() {
             self.publish_pose();
         }
     }
@@ -219,7 +220,7 @@ impl Worker {
         }
         self.odometry.used += 1;
         self.publish_steps(begun);
-        if self.slam.sees_tags() {
+        if self.slam.sees_tags() && self.last_imu.is_none() {
             self.publish_pose();
         }
     }
@@ -433,6 +434,7 @@ impl Worker {
             features: self.features,
             odometry: self.odometry,
             sees_tags: self.slam.sees_tags(),
+            uses_imu: self.slam.uses_imu(),
             silence: [since(self.last_imu), since(self.last_features)],
             dropped: self.dropped.clone(),
             step_us: Percentiles::of(&mut self.step_us),

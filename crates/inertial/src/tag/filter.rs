@@ -148,11 +148,13 @@ impl TagFilter {
                 self.order.push(k);
             }
         }
-        // Large ones first: their poses are the clearest. Behind them those of two poses, whose rotation shows nothing.
-        let unclear = &self.unclear;
+        // Those of the map first: others may be on something that moves. Then large ones: their poses are the clearest.
+        // Behind them those of two poses, whose rotation shows nothing.
+        let (unclear, known) = (&self.unclear, &self.known);
+        let rank = |sight: &Sight| (unclear.contains(&sight.id), !known.contains_key(&sight.id));
         self.order.sort_by(|a, b| {
             let [a, b] = [&sights[*a], &sights[*b]];
-            unclear.contains(&a.id).cmp(&unclear.contains(&b.id)).then(area(b).total_cmp(&area(a)))
+            rank(a).cmp(&rank(b)).then(area(b).total_cmp(&area(a)))
         });
         self.aside.clear();
         self.agreement.begin_frame();

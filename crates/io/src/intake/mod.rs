@@ -13,6 +13,7 @@
 //! [`convert`] that takes [`Extrinsics`](convert::Extrinsics), and a word of [`FeaturesMessage`].
 
 mod file;
+mod imu_frame;
 mod message;
 mod sensors;
 mod settings;

@@ -1,9 +1,10 @@
 //! The intake of the filter in space, for a node and for tests alike: messages of topics in, plain input out, with
 //! sensors placed by `/tf_static`.
 
+use super::imu_frame::ImuFrame;
 use crate::convert::{
-    Frame, Refusal, SpaceKind, lens_of, moved_covariance, se3_of_isometry, space_features, space_imu, space_kind,
-    space_odometry, space_pose, stamp_of,
+    Frame, Refusal, SpaceKind, lens_of, se3_of_isometry, space_features, space_kind, space_odometry, space_pose,
+    stamp_of,
 };
 use crate::messages::{self, CameraInfo, Imu, PointCloud2, PoseWithCovarianceStamped, TfMessage};
 use crate::transforms::StaticTransforms;
@@ -51,8 +52,7 @@ pub struct SpaceSeen {
 pub struct SpaceIntake {
     frames: SpaceFrames,
     tree: StaticTransforms,
-    /// The frame of the inertial sensor, and where the robot's frame is on it.
-    imu: Option<(String, Se3)>,
+    imu: ImuFrame,
     lens: Option<(Lens, Pinhole)>,
     sensors: Vec<Known>,
 }
@@ -65,12 +65,12 @@ const OTHERWISE: &str = "set base_frame to the frame of the inertial sensor wher
 impl SpaceIntake {
     /// Before any message.
     pub fn new(frames: SpaceFrames) -> Self {
-        Self { frames, tree: StaticTransforms::default(), imu: None, lens: None, sensors: Vec::new() }
+        Self { frames, tree: StaticTransforms::default(), imu: ImuFrame::default(), lens: None, sensors: Vec::new() }
     }
 
     /// Where the frame of the robot is on the inertial sensor, once that is known: x_imu = R x_base + t.
     pub fn base(&self) -> Option<Se3> {
-        self.imu.as_ref().map(|(_, base)| *base)
+        self.imu.base()
     }
 
     /// Takes static transforms; what cannot be used is given back.
@@ -117,14 +117,7 @@ impl SpaceIntake {
     /// # Errors
     /// [`Refusal::NoTransform`] and those of the conversion.
     pub fn imu(&mut self, message: &Imu) -> Result<ImuSample, Refusal> {
-        if let Some((frame, _)) = &self.imu {
-            return space_imu(message, &[Frame { name: frame, origin: crate::convert::Origin::FirstMessage }]);
-        }
-        let sample = space_imu(message, &[])?;
-        let frame = &message.header.frame_id;
-        let base = self.between(frame, &self.frames.base)?;
-        self.imu = Some((frame.clone(), base));
-        Ok(sample)
+        self.imu.sample(message, &self.frames.base, &self.tree, OTHERWISE)
     }
 
     /// What a sensor saw.
@@ -153,17 +146,7 @@ impl SpaceIntake {
     }
 
     fn sensor(&self, kind: SpaceKind, frame: &str) -> Result<Sensor, Refusal> {
-        let parent = match &self.imu {
-            Some((imu, _)) => imu,
-            None => {
-                return Err(Refusal::NoTransform {
-                    base: "imu".to_owned(),
-                    frame: frame.to_owned(),
-                    otherwise: "wait for the first message of imu, which names its frame",
-                });
-            }
-        };
-        let mount = self.between(parent, frame)?;
+        let mount = self.between(self.imu.name(frame)?, frame)?;
         let own = [self.frames.pixel_std_px; 2];
         let pixels = PixelNoise { own, common: [0.0; 2] };
         let plain = Sensor { mount, pixels, ..Sensor::default() };
@@ -190,14 +173,7 @@ impl SpaceIntake {
         let odom = [Frame::parameter("odom_frame", &self.frames.odom)];
         let (stamp, velocity, covariance, pose) = space_odometry(message, &odom)?;
         let child = &message.child_frame_id;
-        let Some((imu, _)) = &self.imu else {
-            return Err(Refusal::NoTransform {
-                base: "imu".to_owned(),
-                frame: child.clone(),
-                otherwise: "wait for the first message of imu, which names its frame",
-            });
-        };
-        let mount = self.between(imu, child)?;
+        let mount = self.between(self.imu.name(child)?, child)?;
         let child_in_base = self.between(&self.frames.base, child)?;
         let base_in_odom = pose.map(|pose| pose * child_in_base.inverse());
         Ok((Odometry { stamp, mount, velocity, covariance }, base_in_odom))
@@ -211,22 +187,11 @@ impl SpaceIntake {
     pub fn pose(&self, message: &PoseWithCovarianceStamped) -> Result<Pose, Refusal> {
         let map = [Frame::parameter("map_frame", &self.frames.map)];
         let (stamp, pose, covariance) = space_pose(message, &map)?;
-        let Some((_, base)) = &self.imu else {
-            return Err(Refusal::NoTransform {
-                base: "imu".to_owned(),
-                frame: self.frames.base.clone(),
-                otherwise: "wait for the first message of imu, which names its frame",
-            });
-        };
-        let body = pose * base.inverse();
-        let lever = body.translation - pose.translation;
-        Ok(Pose { stamp, pose: body, covariance: moved_covariance(&covariance, &lever) })
+        self.imu.of_base(&Pose { stamp, pose, covariance }, &self.frames.base)
     }
 
     /// The pose of the robot's frame from that of the body, with its covariance.
     pub fn to_base(&self, body: &Se3, covariance: &Matrix6<f64>) -> (Se3, Matrix6<f64>) {
-        let base = self.base().unwrap_or_default();
-        let pose = *body * base;
-        (pose, moved_covariance(covariance, &(pose.translation - body.translation)))
+        self.imu.to_base(body, covariance)
     }
 }

@@ -1,6 +1,7 @@
 //! The intake of the filter that sees tags, for a node and for tests alike: messages of topics in, plain input out, with
 //! cameras placed by `/tf_static`.
 
+use super::imu_frame::ImuFrame;
 use crate::convert::{Frame, Refusal, TagSizes, lens_of, se3_of_isometry, space_odometry, space_pose, stamp_of};
 use crate::messages::{
     self, AprilTagDetection, AprilTagDetectionArray, CameraInfo, PoseWithCovarianceStamped, TfMessage,
@@ -8,9 +9,9 @@ use crate::messages::{
 use crate::space::tag_map::TagMap;
 use crate::transforms::StaticTransforms;
 use lienav_lie::{LieGroup, Se3};
-use lienav_space::Pose;
 use lienav_space::lens::{Distortion, Lens};
 use lienav_space::tags::{BodyTwist, Camera, TagFrame, TagSeen};
+use lienav_space::{ImuSample, Pose};
 use nalgebra::{Matrix3, Matrix6, Vector2, Vector3};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -33,6 +34,10 @@ pub struct TagRobot {
     pub max_hamming: u32,
     /// Whether the detector's images are rectified.
     pub is_rectified: bool,
+    /// Whether there is an inertial sensor, whose frame is the body.
+    pub uses_imu: bool,
+    /// Where the detector has the centre of the first pixel, px; camera_info has it at 0.
+    pub pixel_centre_px: f64,
 }
 
 /// A detection with more wrong bits than `tags.max_hamming`.
@@ -76,6 +81,7 @@ pub struct TagsSeen {
 pub struct TagIntake {
     settings: TagRobot,
     tree: StaticTransforms,
+    imu: ImuFrame,
     cameras: Vec<Known>,
     /// Edges as the map states them, m.
     sizes_m: BTreeMap<u64, f64>,
@@ -92,6 +98,7 @@ impl TagIntake {
     pub fn new(settings: TagRobot) -> Self {
         Self {
             tree: StaticTransforms::default(),
+            imu: ImuFrame::default(),
             cameras: vec![Known::default(); settings.camera_infos.len()],
             sizes_m: BTreeMap::new(),
             usual_size_m: None,
@@ -158,6 +165,29 @@ impl TagIntake {
         })
     }
 
+    /// The frame of the body.
+    fn body(&self, frame: &str) -> Result<&str, Refusal> {
+        if self.settings.uses_imu { self.imu.name(frame) } else { Ok(&self.settings.base) }
+    }
+
+    /// Where the frame of the robot is on the body; `None` before the first sample of an inertial sensor.
+    pub fn base(&self) -> Option<Se3> {
+        if self.settings.uses_imu { self.imu.base() } else { Some(Se3::identity()) }
+    }
+
+    /// The pose of the robot's frame from that of the body, with its covariance.
+    pub fn to_base(&self, body: &Se3, covariance: &Matrix6<f64>) -> (Se3, Matrix6<f64>) {
+        if self.settings.uses_imu { self.imu.to_base(body, covariance) } else { (*body, *covariance) }
+    }
+
+    /// A sample of the inertial sensor. The first one says which frame it is in, and that is kept.
+    ///
+    /// # Errors
+    /// [`Refusal::NoTransform`] and those of the conversion.
+    pub fn imu(&mut self, message: &messages::Imu) -> Result<ImuSample, Refusal> {
+        self.imu.sample(message, &self.settings.base, &self.tree, OTHERWISE)
+    }
+
     /// The tags that a camera sees.
     ///
     /// # Errors
@@ -171,7 +201,7 @@ impl TagIntake {
         let is_placed = known.is_some_and(|known| known.camera.is_some() && known.frame == *frame);
         let mut camera = None;
         if !is_placed {
-            let new = Camera { lens, on_body: self.between(&self.settings.base, frame)? };
+            let new = Camera { lens, on_body: self.between(self.body(frame)?, frame)? };
             if let Some(known) = self.cameras.get_mut(number) {
                 (known.frame, known.camera) = (frame.clone(), Some(new));
             }
@@ -196,7 +226,10 @@ impl TagIntake {
         if u32::try_from(tag.hamming).is_ok_and(|bits| bits > self.max_hamming) {
             return Err(HAMMING);
         }
-        let corners = tag.corners.each_ref().map(|corner| Vector2::new(corner.x, corner.y));
+        let corners = tag
+            .corners
+            .each_ref()
+            .map(|corner| Vector2::new(corner.x, corner.y).add_scalar(-self.settings.pixel_centre_px));
         if is_outside(&corners, size) {
             return Err(OUTSIDE);
         }
@@ -206,7 +239,7 @@ impl TagIntake {
         Ok(TagSeen { camera, id: u64::from(id), size_m: self.size_of(id), corners })
     }
 
-    /// Odometry as a twist of the robot's frame, with the pose of that frame in the frame of the odometry where the message
+    /// Odometry as a twist of the body, with the pose of that frame in the frame of the odometry where the message
     /// has a usable one.
     ///
     /// # Errors
@@ -214,10 +247,11 @@ impl TagIntake {
     pub fn odometry(&self, message: &messages::Odometry) -> Result<(BodyTwist, Option<Se3>), Refusal> {
         let odom = [Frame::parameter("odom_frame", &self.settings.odom)];
         let (stamp, own, stated, pose) = space_odometry(message, &odom)?;
-        let mount = self.between(&self.settings.base, &message.child_frame_id)?;
+        let child = &message.child_frame_id;
+        let mount = self.between(self.body(child)?, child)?;
         let w = &message.twist.twist.angular;
         let rate = mount.rotation * Vector3::new(w.x, w.y, w.z);
-        // v_base = R v + t × ω.
+        // v_body = R v + t × ω.
         let velocity = mount.rotation * own + mount.translation.cross(&rate);
         let of_rate = Matrix6::from_row_slice(&message.twist.covariance.0).fixed_view::<3, 3>(3, 3).diagonal();
         let turn = mount.rotation.matrix();
@@ -227,18 +261,20 @@ impl TagIntake {
             let of_rate = of_rate.map(|x| if x.is_finite() { x.max(0.0) } else { 0.0 });
             (turned(velocity.diagonal()), turned(of_rate))
         });
-        let base_in_odom = pose.map(|pose| pose * mount.inverse());
+        let child_in_base = self.between(&self.settings.base, child)?;
+        let base_in_odom = pose.map(|pose| pose * child_in_base.inverse());
         Ok((BodyTwist { stamp, velocity, rate, variances }, base_in_odom))
     }
 
-    /// A pose of the robot's frame in the map.
+    /// A pose of the robot's frame in the map, as one of the body.
     ///
     /// # Errors
     /// [`Refusal::UnknownFrame`], [`Refusal::BadStamp`], [`Refusal::BadOrientation`].
     pub fn pose(&self, message: &PoseWithCovarianceStamped) -> Result<Pose, Refusal> {
         let map = [Frame::parameter("map_frame", &self.settings.map)];
         let (stamp, pose, covariance) = space_pose(message, &map)?;
-        Ok(Pose { stamp, pose, covariance })
+        let given = Pose { stamp, pose, covariance };
+        if self.settings.uses_imu { self.imu.of_base(&given, &self.settings.base) } else { Ok(given) }
     }
 }
 

@@ -15,6 +15,8 @@ fn intake() -> TagIntake {
         sizes: TagSizes::parse(["7:0.10"]).unwrap(),
         max_hamming: 0,
         is_rectified: true,
+        uses_imu: false,
+        pixel_centre_px: 0.5,
     })
 }
 
@@ -74,6 +76,15 @@ fn raw_images_are_seen_through_the_lens() {
 }
 
 #[test]
+fn corners_are_counted_from_the_centre_of_the_first_pixel() {
+    let mut intake = intake();
+    intake.camera_info(0, &info(640, 480)).unwrap();
+    intake.transforms(&placed("camera", 0.0));
+    let seen = intake.detections(0, &image(vec![tag(1)])).unwrap();
+    assert_eq!(seen.frame.seen[0].corners[0], Vector2::new(299.5, 259.5));
+}
+
+#[test]
 fn detections_that_are_wrong_are_refused_one_by_one_under_their_words() {
     let mut intake = intake();
     intake.camera_info(0, &info(640, 480)).unwrap();
@@ -93,6 +104,28 @@ fn detections_that_are_wrong_are_refused_one_by_one_under_their_words() {
     intake.camera_info(0, &info(200, 150)).unwrap();
     let seen = intake.detections(0, &image(vec![tag(6)])).unwrap();
     assert!(seen.frame.seen.is_empty() && seen.refused == [OUTSIDE] && seen.camera.is_some());
+}
+
+#[test]
+fn with_an_inertial_sensor_its_frame_is_the_body() {
+    let mut intake = intake();
+    intake.settings.uses_imu = true;
+    intake.camera_info(0, &info(640, 480)).unwrap();
+    intake.transforms(&placed("camera", 0.5));
+    intake.transforms(&placed("imu_link", 0.2));
+    let refused = intake.detections(0, &image(vec![tag(1)])).unwrap_err();
+    assert!(refused.to_string().contains("first message of imu"), "{refused}");
+    assert_eq!(intake.base(), None);
+    let mut message = crate::messages::Imu { header: header(Stamp::from_secs(1.0), "imu_link"), ..Default::default() };
+    message.linear_acceleration.z = 9.81;
+    assert_eq!(intake.imu(&message).unwrap().value.force.z, 9.81);
+    let camera = intake.detections(0, &image(vec![tag(1)])).unwrap().camera.unwrap();
+    assert!((camera.on_body.translation.x - 0.3).abs() < 1e-12);
+    let (base, _) = intake.to_base(&Se3::identity(), &Matrix6::identity());
+    assert!((base.translation.x + 0.2).abs() < 1e-12);
+    // Another frame is refused.
+    message.header.frame_id = "camera".into();
+    assert!(intake.imu(&message).is_err());
 }
 
 #[test]

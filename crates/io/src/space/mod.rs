@@ -3,7 +3,7 @@
 //! [`data`] is what a recording holds, [`open`] reads one. Each layout has a file: `euroc_tracks` (an inertial sensor
 //! and tracks of points in one camera), `starloc` (an inertial sensor and tags in a pair of cameras), `starry` (rate,
 //! body velocity and points in a pair of cameras), `tagslam` and `frc` (corners of tags; [`tags`] is what they hold,
-//! and [`tag_map`] reads maps of tags). `files` has what they share.
+//! and [`tag_map`] reads maps of tags, [`tag_formats`] those of other programs). `files` has what they share.
 
 pub mod data;
 mod euroc_tracks;
@@ -12,6 +12,7 @@ mod frc;
 mod jumps;
 mod starloc;
 mod starry;
+pub mod tag_formats;
 pub mod tag_map;
 #[cfg(test)]
 mod tag_tests;

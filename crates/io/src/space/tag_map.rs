@@ -1,6 +1,7 @@
 //! Maps of tags as files: `tags.yaml` as a folder of TagSLAM has it, and the layout of a field (WPILib, JSON).
 
 use super::files::{self, Transform};
+use super::tag_formats;
 use super::tags::{OnBoard, StatedTag};
 use crate::convert::quaternion_of;
 use crate::open;
@@ -44,7 +45,8 @@ pub(super) fn axes_of_field() -> So3 {
 }
 
 impl TagMap {
-    /// Reads a file: the layout of a field where the name ends in `.json`, else `tags.yaml`.
+    /// Reads a file, by the ending of its name: the layout of a field (`.json`), a survey by hand (`.csv`), the map of
+    /// fiducial_slam or the priors of rtabmap (`.txt`), else `tags.yaml`, or bundles of apriltag_ros.
     ///
     /// # Errors
     /// The file is missing, too long, damaged or not as described: with its name and line.
@@ -52,9 +54,33 @@ impl TagMap {
         /// No map is longer.
         const LONGEST: u64 = 1 << 24;
         let text = open::read_text(path, LONGEST).map_err(|error| OpenError::io(path, error))?;
-        let is_field = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("json"));
-        let read = if is_field { Self::of_field(&text) } else { Self::of_yaml(&text) };
+        let read = Self::of_text(&text, &path.to_string_lossy());
         read.map_err(|(line, problem)| OpenError::Text { path: path.to_owned(), line, problem })
+    }
+
+    /// The same from the text of a file with this name.
+    ///
+    /// # Errors
+    /// Line and problem.
+    pub fn of_text(text: &str, name: &str) -> Result<Self, (u64, String)> {
+        let ending = Path::new(name).extension().map(|ending| ending.to_ascii_lowercase());
+        let stated = match ending.as_deref().and_then(|ending| ending.to_str()) {
+            Some("json") => return Self::of_field(text),
+            Some("csv") => tag_formats::of_survey(text)?,
+            // The lines of fiducial_slam have two numbers more.
+            Some("txt") if text.contains('|') || text.split_whitespace().count() == 7 => tag_formats::of_priors(text)?,
+            Some("txt") => tag_formats::of_fiducials(text)?,
+            _ if tag_formats::has_bundles(text) => tag_formats::of_bundles(text)?,
+            _ => return Self::of_yaml(text),
+        };
+        Ok(Self {
+            known: stated.known.into_iter().collect(),
+            on_board: stated.on_board.into_iter().collect(),
+            sizes_m: stated.sizes_m.into_iter().collect(),
+            refused: stated.refused,
+            is_by_hand: true,
+            ..Self::default()
+        })
     }
 
     /// From the text of a `tags.yaml`.

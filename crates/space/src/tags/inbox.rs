@@ -1,5 +1,6 @@
 //! What waits until every source that speaks has reached its instant: then nothing that is earlier comes.
 
+use super::input::BodyTwist;
 use crate::input::Pose;
 use lienav_base::stamp::Stamp;
 use lienav_inertial::tag::sight::Sight;
@@ -44,6 +45,8 @@ pub enum What {
     Pose(Pose),
     /// Add an error that all poses that were given have in common.
     Common(Matrix6<f64>),
+    /// Take in a velocity of the body.
+    Velocity(BodyTwist),
     /// Give an estimate.
     Instant,
 }
@@ -65,6 +68,8 @@ pub struct Inbox {
     free: Vec<Images>,
     /// The newest of each source.
     reached: [Option<Stamp>; MOST_CAMERAS + 1],
+    /// The newest sample of an inertial sensor: where there is one, nothing is due that it has not reached.
+    inertial: Option<Option<Stamp>>,
     /// The newest of all, and the first.
     pub newest: Option<Stamp>,
     first: Option<Stamp>,
@@ -80,6 +85,7 @@ impl Default for Inbox {
             items: VecDeque::with_capacity(MOST_ITEMS),
             free: Vec::with_capacity(MOST_ITEMS),
             reached: [None; MOST_CAMERAS + 1],
+            inertial: None,
             newest: None,
             first: None,
             expected: 0,
@@ -95,6 +101,7 @@ impl Inbox {
             self.recycle(item.what);
         }
         (self.reached, self.newest, self.first, self.is_flushed) = ([None; MOST_CAMERAS + 1], None, None, false);
+        self.inertial = self.inertial.map(|_| None);
     }
 
     /// Time has come to this stamp.
@@ -118,6 +125,16 @@ impl Inbox {
         self.reached[ODOMETRY] = self.reached[ODOMETRY].max(Some(stamp));
     }
 
+    /// There is an inertial sensor.
+    pub fn expect_inertial(&mut self) {
+        self.inertial = Some(None);
+    }
+
+    /// The inertial sensor has come to this stamp.
+    pub fn note_inertial(&mut self, stamp: Stamp) {
+        self.inertial = Some(Some(stamp));
+    }
+
     /// Whether every source has reached this stamp, but for those that are behind the newest of all by more than the
     /// window: they are silent. For as long, those that are expected are waited for in the beginning.
     pub fn is_due(&self, stamp: Stamp, window_s: f64) -> bool {
@@ -126,7 +143,8 @@ impl Inbox {
             Some(source) => *source >= stamp || newest.since(*source) > window_s,
             None => self.expected >> k & 1 == 0 || newest.since(first) > window_s,
         };
-        self.is_flushed || self.reached.iter().enumerate().all(has_reached)
+        let has_inertial = self.inertial.is_none_or(|newest| newest.is_some_and(|newest| newest >= stamp));
+        has_inertial && (self.is_flushed || self.reached.iter().enumerate().all(has_reached))
     }
 
     /// These many cameras are expected to speak, and odometry or none.

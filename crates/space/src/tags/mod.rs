@@ -1,12 +1,14 @@
 //! Tags in the images of cameras: the pipeline of the filter that sees them.
 //!
 //! [`TagSlam3d`] takes [input] (corners in pixels, twists of the wheels, poses) in whatever order it arrives, and gives
-//! the same [output](crate::output) as [`Slam3d`](crate::Slam3d). The body is the frame of the robot: there is no
-//! inertial sensor, the motion between frames is that of the odometry, or a velocity that stays nearly the same.
+//! the same [output](crate::output) as [`Slam3d`](crate::Slam3d). Without an
+//! inertial sensor the body is the frame of the robot, and the motion between frames is that of the odometry, or a
+//! velocity that stays nearly the same.
 //!
 //! [`settings`] are what can be set, `inbox` is what waits, [`motion`] moves the state between frames, [`start`] begins,
-//! `search` finds the body among known tags, `running` is a run that has begun, `face_on` doubts single tags, `map` has
-//! the tags of the state, and `pipeline` is the whole.
+//! `search` finds the body among known tags, `running` is a run that has begun, `inertial` has the samples of an inertial
+//! sensor, `face_on` doubts single tags, `sizes` finds edges that are stated wrong, `map` has the tags of the state, and
+//! `pipeline` is the whole.
 //!
 //! A camera on a robot that stands sees a tag of 16 cm, 2 m ahead:
 //!
@@ -31,6 +33,7 @@
 
 mod face_on;
 mod inbox;
+mod inertial;
 pub mod input;
 mod map;
 pub mod motion;
@@ -38,6 +41,7 @@ mod pipeline;
 mod running;
 mod search;
 pub mod settings;
+mod sizes;
 pub mod start;
 
 pub use input::{BodyTwist, Camera, OnBoard, TagFrame, TagPose, TagSeen};

@@ -1,15 +1,17 @@
 //! How a body moves between frames: as its odometry measures, or at a velocity that stays nearly the same.
 
+use super::inertial::Inertial;
 use super::input::BodyTwist;
 use super::settings::TagNoise;
 use lienav_base::stamp::Stamp;
 use lienav_inertial::preintegration::Preintegrated;
+use lienav_inertial::preintegration::integrator::Integrator;
 use lienav_inertial::preintegration::twist::{Twist, held};
 use lienav_inertial::state::State;
 use lienav_inertial::state::errors::{GYRO_BIAS, VELOCITY};
 use lienav_inertial::tag::filter::TagFilter;
 use lienav_inertial::tag::sight::Sight;
-use nalgebra::{Matrix3, Vector3};
+use nalgebra::{Matrix3, Vector2, Vector3};
 use std::collections::VecDeque;
 
 /// The most twists that wait, at 200 Hz for 20 s.
@@ -18,13 +20,30 @@ pub const MOST_TWISTS: usize = 4096;
 /// Accelerations of a body, m/s² and rad/s²; odometry that changes faster has jumped.
 const FASTEST_CHANGE: [f64; 2] = [10.0, 10.0];
 
+/// Density of roll and pitch rate of a robot that moves, rad/√s, where odometry has zero for both: it does not measure
+/// them. A robot that rocks by 2° turns at 0.08 rad/s, one way for half a second.
+const ROCKING: f64 = 0.05;
+
 /// Where a state is in time, and what moved it there.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Place {
     /// The instant of the state.
     pub at: Stamp,
     /// Whether odometry moved it last: then it has no velocity of its own.
     is_held: bool,
+    /// What the inertial sensor measured from there on.
+    inertial: Option<Integrator>,
+}
+
+impl Place {
+    /// Becomes another one, without an allocation.
+    pub fn copy_from(&mut self, other: &Self) {
+        (self.at, self.is_held) = (other.at, other.is_held);
+        match (&mut self.inertial, &other.inertial) {
+            (Some(own), Some(other)) => own.copy_from(other),
+            (own, other) => own.clone_from(other),
+        }
+    }
 }
 
 /// Twists, and how well they are measured.
@@ -42,6 +61,8 @@ pub struct Motion {
     pub is_planar: bool,
     /// Standard deviation of the stamp of a frame, s.
     pub stamp_sigma_s: f64,
+    /// The inertial sensor, where there is one: it moves the state, and twists are measurements of the velocity.
+    pub inertial: Option<Inertial>,
 }
 
 impl Motion {
@@ -54,12 +75,14 @@ impl Motion {
             hold_s: noise.odometry_hold_s,
             is_planar: noise.level_floor,
             stamp_sigma_s: noise.stamp_std_s,
+            inertial: None,
         }
     }
 
-    /// Forgets all twists.
+    /// Forgets all that was measured.
     pub fn clear(&mut self) {
         self.twists.clear();
+        self.inertial.iter_mut().for_each(Inertial::clear);
     }
 
     /// The newest twist.
@@ -77,6 +100,7 @@ impl Motion {
 
     /// Forgets twists that are of no use to a state at this stamp or later.
     pub fn forget_before(&mut self, stamp: Stamp) {
+        self.inertial.iter_mut().for_each(|inertial| inertial.forget_before(stamp));
         // The one that is held, and the one before, from which it has changed.
         while self.twists.get(2).is_some_and(|third| third.stamp <= stamp) {
             self.twists.pop_front();
@@ -102,18 +126,28 @@ impl Motion {
 
     /// A state at this stamp that nothing has moved yet: where odometry will move it, it has no velocity.
     pub fn place(&self, at: Stamp) -> Place {
-        Place { at, is_held: self.twist_at(at).is_some() }
+        let inertial = self.inertial.as_ref().map(|inertial| inertial.integrator(at));
+        Place { at, is_held: inertial.is_none() && self.twist_at(at).is_some(), inertial }
     }
 
-    /// How fast the image of a tag moves, px/s, at the twist that is held at a stamp.
-    pub fn blur(&self, stamp: Stamp, sight: &Sight) -> f64 {
-        let Some(twist) = self.twist_at(stamp) else { return 0.0 };
+    /// How fast the image of a tag moves, px/s, at the twist that is held at a stamp, or that of the state.
+    pub fn blur(&self, stamp: Stamp, state: &State, sight: &Sight) -> f64 {
+        let own = || BodyTwist { stamp, velocity: state.nav.velocity, rate: state.rate, variances: None };
+        let twist = if self.inertial.is_some() { Some(own()) } else { self.twist_at(stamp).copied() };
+        let Some(twist) = twist else { return 0.0 };
         let edge = (sight.corners[1] - sight.corners[0]).norm().max((sight.corners[2] - sight.corners[1]).norm());
         sight.lens.pinhole.focal.x * twist.rate.norm() + edge / sight.size_m * twist.velocity.norm()
     }
 
-    /// Moves a state to another instant, twist by twist: where these end does not depend on when they came.
+    /// Moves a state to another instant: by what an inertial sensor measured, if that reaches it, or twist by twist:
+    /// where these end does not depend on when they came.
     pub fn advance(&self, tags: &TagFilter, state: &mut State, place: &mut Place, to: Stamp) {
+        if let (Some(inertial), Some(integrator)) = (&self.inertial, &mut place.inertial) {
+            if place.at < to && inertial.advance(tags, state, integrator, to) {
+                place.at = to;
+            }
+            return;
+        }
         while place.at < to {
             let held = self.at(place.at);
             let next = held.map_or_else(|| self.next_change(place.at), |(_, until)| until);
@@ -147,6 +181,10 @@ impl Motion {
         let before = k.checked_sub(1).map(|k| &self.twists[k]);
         let white = |which: usize| self.density[which].powi(2) / seconds.max(1e-6);
         let (mut rate_variance, mut velocity_variance) = (Vector3::repeat(white(0)), Vector3::repeat(white(1)));
+        let is_moving = twist.rate.z != 0.0 || twist.velocity != Vector3::zeros();
+        if !self.is_planar && is_moving && twist.rate.xy() == Vector2::zeros() {
+            (0..2).for_each(|k| rate_variance[k] += ROCKING * ROCKING / seconds.max(1e-6));
+        }
         if let (Some((velocity, rate)), Some(before)) = (&twist.variances, before) {
             // A message stands for the time since the one before: white noise of that much.
             let share = twist.stamp.since(before.stamp).clamp(1e-3, self.hold_s) / seconds.max(1e-6);

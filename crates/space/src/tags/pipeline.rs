@@ -1,16 +1,18 @@
 //! The pipeline of tags: stamped input in, in whatever order it arrives; steps out, in the order of their stamps.
 
 use super::inbox::{Inbox, MOST_CAMERAS, What};
+use super::inertial::Inertial;
 use super::input::{BodyTwist, Camera, OnBoard, TagFrame, TagPose, TagSeen};
 use super::map;
 use super::motion::Motion;
 use super::running::{LOST_SIGMA, Running};
 use super::search::Search;
 use super::settings::{SPECS, TagConfig};
+use super::sizes::Sizes;
 use super::start;
 use crate::check::{check_pose, is_definite};
 use crate::config::{Config, MapMode};
-use crate::input::Pose;
+use crate::input::{ImuSample, Pose};
 use crate::output::{Counts, DropReason, PoseEstimate, Quality, Step};
 use lienav_base::clock::{ClockGuard, Limits, Verdict};
 use lienav_base::settings::{OutOfRange, check};
@@ -32,6 +34,8 @@ const MOST_SEEN: usize = 300;
 const LOST_M: f64 = 10.0;
 /// Without a tag for so long, the pose is that of the odometry, s.
 const SILENCE_S: f64 = 1.0;
+/// Rates, rad/s, and forces, m/s², beyond this are not those of a sensor on a robot.
+const MOST_IMU: (f64, f64) = (100.0, 1000.0);
 /// All cameras.
 const ALL: u32 = (1 << MOST_CAMERAS) - 1;
 
@@ -51,6 +55,7 @@ pub struct TagSlam3d {
     /// A pose that was given before the start.
     given: Option<(Se3, Matrix6<f64>)>,
     search: Search,
+    sizes: Sizes,
     counts: Counts,
     time_jumps: u64,
     widened: u64,
@@ -58,26 +63,33 @@ pub struct TagSlam3d {
 }
 
 impl TagSlam3d {
-    /// A filter that waits for its first images. Of `config`, `start`, `timing` and `map.mode` count.
+    /// A filter that waits for its first images. Of `config`, `start`, `timing` and `map.mode` count, and `imu` where that
+    /// is used.
     ///
     /// # Errors
     /// A setting that is out of range.
     pub fn new(config: Config, own: TagConfig) -> Result<Self, OutOfRange> {
         config.validate()?;
         check(&own, SPECS)?;
+        let (mut motion, mut inbox) = (Motion::new(&own.tags), Inbox::default());
+        if own.tags.use_imu {
+            motion.inertial = Some(Inertial::new(config.noise(), config.interpolation(), config.imu.gravity));
+            inbox.expect_inertial();
+        }
         Ok(Self {
-            motion: Motion::new(&own.tags),
+            motion,
             config,
             own,
             cameras: [None; MOST_CAMERAS],
             known: BTreeMap::new(),
             on_board: BTreeMap::new(),
             lost_sigma: LOST_SIGMA,
-            inbox: Inbox::default(),
+            inbox,
             guard: ClockGuard::default(),
             running: None,
             given: None,
             search: Search::default(),
+            sizes: Sizes::default(),
             counts: Counts::default(),
             time_jumps: 0,
             widened: 0,
@@ -123,7 +135,7 @@ impl TagSlam3d {
 
     /// States tags whose places are known, and those that are on boards with others. A filter that runs starts again.
     pub fn set_known(&mut self, known: BTreeMap<u64, KnownTag>, on_board: BTreeMap<u64, OnBoard>) {
-        (self.known, self.on_board) = (known, on_board);
+        (self.known, self.on_board, self.sizes) = (known, on_board, Sizes::default());
         if self.running.is_some() {
             self.start_again();
         }
@@ -185,6 +197,7 @@ impl TagSlam3d {
             };
             reason.into_iter().for_each(|reason| self.counts.add(reason));
         }
+        self.sizes.look(&images.sights, &self.known);
         // An image without tags tells the time, and nothing else.
         let is_idle = images.sights.is_empty() && frame.camera.is_some();
         let what = What::Frame(images);
@@ -212,6 +225,11 @@ impl TagSlam3d {
         if !twist.is_sane() {
             return Err(DropReason::Absurd);
         }
+        if self.own.tags.use_imu {
+            self.queue_at(twist.stamp, What::Velocity(*twist))?;
+            self.inbox.note_odometry(twist.stamp);
+            return Ok(());
+        }
         self.advance_clock(twist.stamp)?;
         match self.motion.newest().map(|newest| newest.stamp) {
             Some(newest) if twist.stamp == newest => return Err(DropReason::DuplicateStamp),
@@ -220,6 +238,35 @@ impl TagSlam3d {
         }
         self.motion.push(*twist);
         self.inbox.note_odometry(twist.stamp);
+        self.look_ahead();
+        Ok(())
+    }
+
+    /// Takes in a sample of the inertial sensor, in the axes of the body.
+    ///
+    /// # Errors
+    /// Why it was not used; already counted.
+    pub fn push_imu(&mut self, sample: &ImuSample) -> Result<(), DropReason> {
+        let outcome = self.take_imu(sample);
+        self.count(outcome)
+    }
+
+    fn take_imu(&mut self, sample: &ImuSample) -> Result<(), DropReason> {
+        if !sample.value.is_finite() {
+            return Err(DropReason::NotFinite);
+        }
+        if sample.value.rate.norm() > MOST_IMU.0 || sample.value.force.norm() > MOST_IMU.1 {
+            return Err(DropReason::Absurd);
+        }
+        self.advance_clock(sample.stamp)?;
+        let Some(inertial) = &mut self.motion.inertial else { return Err(DropReason::UnknownSensor) };
+        match inertial.newest() {
+            Some(newest) if sample.stamp == newest => return Err(DropReason::DuplicateStamp),
+            Some(newest) if sample.stamp < newest => return Err(DropReason::TooLate),
+            _ => {}
+        }
+        inertial.push(*sample);
+        self.inbox.note_inertial(sample.stamp);
         self.look_ahead();
         Ok(())
     }
@@ -333,6 +380,9 @@ impl TagSlam3d {
     /// instant.
     fn newest(&self) -> Option<Stamp> {
         let newest = self.inbox.newest?;
+        if let Some(inertial) = &self.motion.inertial {
+            return inertial.newest();
+        }
         let of_odometry = self.motion.newest().map(|twist| twist.stamp);
         Some(of_odometry.filter(|at| newest.since(*at) < self.own.tags.odometry_hold_s).unwrap_or(newest))
     }
@@ -357,7 +407,7 @@ impl TagSlam3d {
                     inbox.recycle(item.what);
                     outcome
                 }
-                None => match running.pass_silence(newest - window_s, motion) {
+                None => match running.pass_silence(newest - window_s, motion, counts) {
                     Ok(()) => return None,
                     Err(invalid) => Err(invalid),
                 },
@@ -382,31 +432,41 @@ impl TagSlam3d {
         if self.running.is_some() {
             return;
         }
+        if let Some(inertial) = &self.motion.inertial {
+            let Some(begins) = inertial.begins() else { return };
+            let dropped = self.inbox.drop_before(begins);
+            self.counts.add_many(DropReason::NotStarted, dropped as u64);
+        }
         let is_only_known = self.config.map.mode == MapMode::Localization;
         let window_s = self.config.timing.reorder_window_s;
         let is_frame = |what: &What| matches!(what, What::Frame(images) if !images.sights.is_empty());
         let first = self.inbox.items().find(|item| is_frame(&item.what)).map(|item| item.stamp);
         let Some(first) = first.filter(|first| self.inbox.is_due(*first, window_s)) else { return };
         if let Some((pose, covariance)) = self.given {
-            self.begin_at(&pose, &covariance, first);
+            self.begin_at(&pose, &covariance, first, false);
         } else if self.known.is_empty() && !is_only_known {
             let at_start = &self.config.start;
             let place = Vector3::new(at_start.x_m, at_start.y_m, at_start.z_m);
             let pose = Se3::new(So3::exp(&(Vector3::z() * at_start.yaw_rad)), place);
             let mut covariance = start::by_axis([0.0, at_start.position_std_m]);
             covariance[(5, 5)] = at_start.yaw_std_rad.powi(2);
-            self.begin_at(&pose, &covariance, first);
+            self.begin_at(&pose, &covariance, first, true);
         } else if let Some((stamp, pose, spread)) =
             self.search.find(&self.inbox, &self.known, self.motion.is_planar, &self.config)
         {
-            self.begin_at(&pose, &start::by_axis(spread), stamp);
+            self.begin_at(&pose, &start::by_axis(spread), stamp, false);
         }
     }
 
-    fn begin_at(&mut self, pose: &Se3, covariance: &Matrix6<f64>, at: Stamp) {
+    /// Begins at a pose; `is_level` says that its inclination is not known.
+    fn begin_at(&mut self, pose: &Se3, covariance: &Matrix6<f64>, at: Stamp, is_level: bool) {
         let free = self.own.tags.free_motion();
         let motion = if self.motion.twist_at(at).is_some() { (0.0, 0.0) } else { free.unknown };
-        let state = start::state_at(pose, covariance, motion, self.own.tags.max_tags, &Filter::GROUP);
+        let most = self.own.tags.max_tags;
+        let state = match &self.motion.inertial {
+            Some(inertial) => inertial.state_at(pose, covariance, at, is_level, most),
+            None => start::state_at(pose, covariance, motion, most, &Filter::GROUP),
+        };
         self.begin(state, at);
         if let Some(running) = &mut self.running {
             running.search_again();
@@ -435,7 +495,14 @@ impl TagSlam3d {
     pub fn set_pose(&mut self, pose: &Se3, covariance: &Matrix6<f64>) -> Result<(), DropReason> {
         self.count(check_pose(pose, covariance))?;
         match self.running.as_ref().map(Running::at) {
-            Some(at) => self.begin_at(pose, covariance, at),
+            Some(_) if self.own.tags.use_imu => {
+                if let Some(running) = &mut self.running {
+                    running.put(pose, covariance, &self.motion);
+                    running.search_again();
+                }
+                self.look_ahead();
+            }
+            Some(at) => self.begin_at(pose, covariance, at, false),
             None => self.given = Some((*pose, *covariance)),
         }
         Ok(())
@@ -444,6 +511,11 @@ impl TagSlam3d {
     /// The tags of the state, each with its own covariance, and those that are known exactly.
     pub fn tags(&self) -> Vec<TagPose> {
         map::tags_of(self.state(), &self.known)
+    }
+
+    /// By which factor the edges of tags are longer than stated, where known tags show that they are not.
+    pub fn size_factor(&self) -> Option<f64> {
+        self.sizes.factor()
     }
 
     /// Known tags whose stated places contradict each other, by how much, m.

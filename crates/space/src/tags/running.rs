@@ -2,17 +2,21 @@
 
 use super::face_on::Doubt;
 use super::inbox::What;
+use super::inertial::moved_to;
 use super::input::BodyTwist;
 use super::motion::{Motion, Place};
 use super::start;
 use crate::check::sound;
+use crate::measured::AT_REST;
 use crate::output::{Counts, DropReason, PoseEstimate, Step};
 use lienav_base::stamp::Stamp;
 use lienav_inertial::covariance::NAV;
 use lienav_inertial::imu::Biases;
 use lienav_inertial::measurement::absolute::AbsolutePose;
 use lienav_inertial::measurement::planar::Planar;
+use lienav_inertial::measurement::velocity::BodyVelocity;
 use lienav_inertial::preintegration::Preintegrated;
+use lienav_inertial::rest::RestDetector;
 use lienav_inertial::state::State;
 use lienav_inertial::state::errors::{POSITION, VELOCITY};
 use lienav_inertial::step::Step as Correction;
@@ -41,6 +45,7 @@ pub struct Running {
     ahead: (State, Place),
     /// The state without its tags, as if frames with a single tag face on had not been taken in.
     clear: (State, Place),
+    rest: RestDetector,
     /// Tags that were used and that failed the gate in the last frames, the older the less.
     recent: (f64, f64),
     lost_sigma: [f64; 3],
@@ -61,19 +66,20 @@ impl Running {
     pub fn new(state: State, at: Stamp, tags: TagFilter, motion: &Motion, lost_sigma: [f64; 3]) -> Self {
         let place = motion.place(at);
         let mut alone = State::new(state.nav, &state.covariance.nav(), 0, &tags.filter);
-        alone.gravity = 0.0;
+        alone.gravity = state.gravity;
         let mut running = Self {
             correction: Correction::new(tags.filter),
             state,
             tags,
-            place,
-            ahead: (alone.clone(), place),
-            clear: (alone, place),
+            ahead: (alone.clone(), place.clone()),
+            clear: (alone, place.clone()),
+            rest: RestDetector::default(),
             recent: (0.0, 0.0),
             lost_sigma,
             searches: false,
             only_known: false,
             taken: 0,
+            place,
             last_used: None,
             last_widened: None,
         };
@@ -118,29 +124,51 @@ impl Running {
         let Some(pose) = start::shown(&self.tags.known, sights, motion.is_planar).filter(|_| is_lost) else {
             return;
         };
-        let unknown = if motion.twist_at(self.place.at).is_some() { (0.0, 0.0) } else { self.tags.motion.unknown };
-        let (by, most) = (start::by_axis(start::NEAR), self.tags.options.most_tags);
-        self.state = start::state_at(&pose, &by, unknown, most, &self.tags.filter);
-        self.place = motion.place(self.place.at);
+        self.put(&pose, &start::by_axis(start::NEAR), motion);
+    }
+
+    /// The body is at this pose, with the covariance of position and rotation about the axes of the map: tags of the state
+    /// are forgotten.
+    pub fn put(&mut self, pose: &Se3, covariance: &Matrix6<f64>, motion: &Motion) {
+        let most = self.tags.options.most_tags;
+        if motion.inertial.is_some() {
+            self.state = moved_to(&self.state, pose, covariance, most, &self.tags.filter);
+        } else {
+            let unknown = if motion.twist_at(self.place.at).is_some() { (0.0, 0.0) } else { self.tags.motion.unknown };
+            self.state = start::state_at(pose, covariance, unknown, most, &self.tags.filter);
+            self.place = motion.place(self.place.at);
+        }
         copy_alone(&self.state, &mut self.clear.0);
-        self.clear.1 = self.place;
+        self.clear.1.copy_from(&self.place);
     }
 
     fn restart_ahead(&mut self, motion: &Motion, to: Stamp) {
         let (state, place) = &mut self.ahead;
         copy_alone(&self.state, state);
-        *place = self.place;
+        place.copy_from(&self.place);
         self.look_ahead(motion, to);
     }
 
     fn advance(&mut self, to: Stamp, motion: &mut Motion) {
-        if self.place.at < to {
+        let before = self.place.at;
+        if before < to {
             motion.advance(&self.tags, &mut self.state, &mut self.place, to);
             let (clear, place) = &mut self.clear;
             motion.advance(&self.tags, clear, place, to);
+            let samples = motion.inertial.iter().flat_map(|inertial| inertial.between(before, to));
+            samples.for_each(|sample| self.rest.push(sample));
             motion.forget_before(to);
             self.taken = 0;
         }
+    }
+
+    /// A body that its inertial sensor shows at rest has no velocity.
+    fn rest(&mut self, counts: &mut Counts) -> bool {
+        let is_at_rest = self.rest.is_at_rest();
+        if is_at_rest {
+            self.correct_one(&AT_REST, counts);
+        }
+        is_at_rest
     }
 
     /// Moves the state through an interval in which there is nothing but odometry. It stops where twists end, so that the
@@ -148,10 +176,23 @@ impl Running {
     ///
     /// # Errors
     /// [`Invalid`].
-    pub fn pass_silence(&mut self, until: Stamp, motion: &mut Motion) -> Result<(), Invalid> {
+    pub fn pass_silence(&mut self, until: Stamp, motion: &mut Motion, counts: &mut Counts) -> Result<(), Invalid> {
         /// So much odometry waits, s: a frame may come that is late.
         const SILENT_S: f64 = 0.5;
         while until.since(self.place.at) > SILENT_S {
+            if let Some(inertial) = &motion.inertial {
+                let next = self.place.at + SILENT_S;
+                if inertial.newest().is_none_or(|newest| newest < next) {
+                    break;
+                }
+                self.advance(next, motion);
+                if self.place.at < next {
+                    break;
+                }
+                self.rest(counts);
+                self.estimate(motion).ok_or(Invalid)?;
+                continue;
+            }
             let Some(next) = motion.next_change(self.place.at).filter(|next| *next <= until) else { break };
             self.advance(next, motion);
             self.estimate(motion).ok_or(Invalid)?;
@@ -176,6 +217,12 @@ impl Running {
             return Ok(None);
         }
         self.advance(stamp, motion);
+        if self.place.at < stamp {
+            // Samples of the inertial sensor do not reach it.
+            counts.add(DropReason::TooLate);
+            return Ok(None);
+        }
+        let is_at_rest = self.rest(counts);
         let (mut corrected, mut is_widened) = (Corrected::default(), false);
         match what {
             What::Instant => {}
@@ -184,6 +231,11 @@ impl Running {
                 self.correct_one(&given, counts);
             }
             What::Common(covariance) => self.add_common(covariance),
+            What::Velocity(twist) => {
+                let covariance = Matrix3::from_diagonal(&motion.velocity_variance(twist));
+                let measured = BodyVelocity { mount: Se3::identity(), velocity: twist.velocity, covariance };
+                self.correct_one(&measured, counts);
+            }
             What::Frame(images) => {
                 self.taken |= images.cameras;
                 (corrected, is_widened) = self.correct(stamp, &mut images.sights, motion, counts);
@@ -199,7 +251,7 @@ impl Running {
         Ok(Some(Step {
             estimate: self.estimate(motion).ok_or(Invalid)?,
             has_frame: matches!(what, What::Frame(_)),
-            is_at_rest: false,
+            is_at_rest,
             nis: 0.0,
             dof: 0,
             accepted: corrected.used,
@@ -219,7 +271,7 @@ impl Running {
         counts: &mut Counts,
     ) -> (Corrected, bool) {
         for sight in &mut *sights {
-            sight.sigma = sight.sigma.hypot(motion.stamp_sigma_s * motion.blur(stamp, sight));
+            sight.sigma = sight.sigma.hypot(motion.stamp_sigma_s * motion.blur(stamp, &self.state, sight));
         }
         if self.only_known {
             let before = sights.len();
@@ -239,7 +291,7 @@ impl Running {
             }
             None if corrected.used > 0 => {
                 copy_alone(&self.state, &mut self.clear.0);
-                self.clear.1 = self.place;
+                self.clear.1.copy_from(&self.place);
             }
             _ => {}
         }
@@ -321,14 +373,15 @@ fn estimate(state: &State, tags: &TagFilter, stamp: Stamp, motion: &Motion) -> O
     let covariance = state.pose_covariance(&tags.filter);
     let nav = &state.nav;
     let sound = sound(nav, &covariance);
-    let twist = motion.twist_at(stamp);
+    let twist = if motion.inertial.is_some() { None } else { motion.twist_at(stamp) };
     let of_twist = |twist: &BodyTwist| {
         let (own, turn) = (Matrix3::from_diagonal(&motion.velocity_variance(twist)), nav.rotation.matrix());
         (turn * own * turn.transpose(), nav.rotation * twist.velocity, twist.rate)
     };
     let own = || {
         let all = state.nav_covariance(&tags.filter);
-        (all.fixed_view::<3, 3>(VELOCITY, VELOCITY).into_owned(), nav.velocity, -nav.biases.gyro)
+        let rate = if motion.inertial.is_some() { state.rate } else { -nav.biases.gyro };
+        (all.fixed_view::<3, 3>(VELOCITY, VELOCITY).into_owned(), nav.velocity, rate)
     };
     let (velocity_covariance, velocity, rate) = twist.map_or_else(own, of_twist);
     sound.map(|covariance| PoseEstimate {
@@ -338,6 +391,6 @@ fn estimate(state: &State, tags: &TagFilter, stamp: Stamp, motion: &Motion) -> O
         velocity,
         velocity_covariance,
         rate,
-        biases: Biases::default(),
+        biases: if motion.inertial.is_some() { nav.biases } else { Biases::default() },
     })
 }

@@ -34,6 +34,8 @@ settings! {
         odometry_lag: f64 = 1.0, within 0.0..=10.0;
         /// Odom that is silent for longer is not held any more, s.
         odometry_hold_s: f64 = 0.5, within 0.01..=1e9, unit "s";
+        /// Take imu: the body is its frame, and z of the map is up.
+        use_imu: bool = false;
         /// White noise of the acceleration of a robot without odom, m/s^2/sqrt(Hz).
         acceleration_noise: f64 = 1.6, within 1e-3..=1e3, unit "m/s^2/sqrt(Hz)";
         /// White noise of the angular acceleration of a robot without odom, rad/s^2/sqrt(Hz).

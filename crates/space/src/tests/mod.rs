@@ -7,6 +7,7 @@ mod order;
 mod saved;
 mod silence;
 mod simple;
+mod tag_imu;
 mod tags;
 mod window;
 

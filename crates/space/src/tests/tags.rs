@@ -256,3 +256,66 @@ fn a_robot_that_was_put_elsewhere_is_right_again_within_two_seconds_of_its_frame
     let worst = late.map(|step| error(&step.estimate).0).fold(0.0, f64::max);
     assert!(worst < 0.03, "{worst}");
 }
+
+#[test]
+fn tags_that_are_stated_too_small_are_found_by_their_map() {
+    for (factor, is_found) in [(1.0, false), (1.02, false), (1.25, true), (0.8, true)] {
+        let mut slam = slam(Config::default(), tag_config(), Some(1e-3));
+        let mut run = inputs(6.0, 4, true);
+        for input in &mut run {
+            if let Input::Frame(frame) = input {
+                frame.seen.iter_mut().for_each(|seen| seen.size_m /= factor);
+            }
+        }
+        play(&mut slam, &run);
+        let found = slam.size_factor();
+        println!("{factor}: {found:?}");
+        assert_eq!(found.is_some(), is_found, "{factor} {found:?}");
+        assert!(found.is_none_or(|found| (found / factor - 1.0).abs() < 0.02), "{factor} {found:?}");
+    }
+}
+
+/// A tag on somebody who walks ahead of the robot is larger than those of the map, and costs nothing.
+#[test]
+fn a_tag_on_a_moving_person_does_not_move_the_pose() {
+    // Ahead of the robot, to and fro; tag 0 of the hall faces along −x.
+    let on_person = |t: f64| {
+        let ahead = Vector3::new(2.0 + 0.5 * (0.8 * t).sin(), 0.6 * (0.9 * t).sin(), 0.5);
+        let facing = hall::tags()[&0].rotation;
+        hall::truth(t) * Se3::new(So3::exp(&(Vector3::z() * 0.5 * (1.3 * t).sin())) * facing, ahead)
+    };
+    let mut run = inputs(15.0, 6, true);
+    let mut normal = hall::normal(9);
+    let mut views = 0;
+    for input in &mut run {
+        let Input::Frame(frame) = input else { continue };
+        let t = frame.stamp.secs() - 100.0;
+        let camera = frame.camera.unwrap();
+        if let Some(exact) = hall::corners(&on_person(t), &hall::truth(t), &hall::cameras()[camera]) {
+            let corners = exact.map(|p| p + Vector2::new(normal(), normal()) * hall::NOISE_PX);
+            frame.seen.push(TagSeen { camera, id: 77, size_m: hall::SIZE_M, corners });
+            views += 1;
+        }
+    }
+    let mut slam = slam(Config::default(), tag_config(), Some(1e-3));
+    let steps = play(&mut slam, &run);
+    let (off, nees) = (rmse(&steps[20..]), nees(&steps[20..]));
+    println!("{views} views of the person: {off:.4} m, NEES {nees:.1}");
+    assert!(views > 50 && off < 0.02 && nees < 12.0, "{views} {off} {nees}");
+}
+
+/// Corners that begin at another one are those of a tag that hangs turned by a quarter: the map rules it out.
+#[test]
+fn corners_in_another_order_never_give_a_sure_pose_that_is_wrong() {
+    let mut run = inputs(8.0, 8, true);
+    for input in &mut run {
+        if let Input::Frame(frame) = input {
+            frame.seen.iter_mut().for_each(|seen| seen.corners.rotate_left(1));
+        }
+    }
+    let mut slam = slam(Config::default(), tag_config(), Some(1e-3));
+    let steps = play(&mut slam, &run);
+    let wrong = steps.iter().filter(|step| error(&step.estimate).1 > 25.0 * 6.0).count();
+    println!("{} steps, {wrong} wrong and sure", steps.len());
+    assert_eq!(wrong, 0);
+}
