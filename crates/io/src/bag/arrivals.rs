@@ -1,19 +1,18 @@
 //! When the messages of a bag arrived at its recorder, where that may matter.
 //!
-//! A node knows that odometry which was held up and comes all at once is no clock that was set ([`ClockGuard`]). A bag
-//! shows the same by the time at which each message was recorded. It is passed on from the first stamp on that does not
-//! continue the one before; until then it decides nothing. Bags made from data have no such times: in place of them,
-//! they repeat the stamps.
+//! Odometry that was held up and comes all at once is no clock that was set ([`ClockGuard`]). A bag shows it by the time
+//! at which each message was recorded, which is passed on from the first stamp on that does not continue the one before.
+//! Bags made from data have no such times: in place of them, they repeat the stamps.
 //!
 //! [`ClockGuard`]: lienav_base::clock::ClockGuard
 
 use crate::recording::Input;
 use lienav_base::stamp::Stamp;
+use std::ops::Range;
 
-/// A stamp continues the one before if it is earlier by less, s: the least `timing.jump_back_s`.
-const EARLIER_S: f64 = 0.1;
-/// And if it is later by less, s: a longer interval is a pause to a [`ClockGuard`](lienav_base::clock::ClockGuard).
-const LATER_S: f64 = 0.5;
+/// By how much a stamp that continues the one before may be later, s: back by the least `timing.jump_back_s`, ahead by
+/// what is no pause to a [`ClockGuard`].
+const CONTINUES_S: Range<f64> = -0.1..0.5;
 
 /// What is known of the arrival of odometry.
 #[derive(Clone, Copy, Debug, Default)]
@@ -33,15 +32,15 @@ pub(super) struct Arrivals {
 impl Arrivals {
     /// Notes that odometry was recorded at `log_time`, and adds that to the input where it may matter.
     pub fn note(&mut self, input: &mut Input, log_time: Stamp) {
-        let (source, odometry) = match input {
-            Input::Odometry(odometry) => (0, *odometry),
-            Input::Fallback { source, odometry } => (*source, *odometry),
-            Input::Received { .. } | Input::Imu(_) | Input::Scan(_) => return,
+        let (source, odometry) = match *input {
+            Input::Odometry(odometry) => (0, odometry),
+            Input::Fallback { source, odometry } => (source, odometry),
+            _ => return,
         };
         let stamp = odometry.stamp;
         let newest = self.newest.map_or(stamp, |newest| newest.max(stamp));
         self.are_known |= log_time != stamp && log_time != newest;
-        self.matter |= self.last.is_some_and(|last| !(-EARLIER_S..LATER_S).contains(&stamp.since(last)));
+        self.matter |= self.last.is_some_and(|last| !CONTINUES_S.contains(&stamp.since(last)));
         (self.last, self.newest) = (Some(stamp), Some(newest));
         let began = *self.began.get_or_insert(log_time);
         if self.are_known && self.matter {

@@ -151,12 +151,8 @@ pub(super) fn read(path: &Path, companion: &Companion, map: &LandmarkMap) -> Res
     let place = folder_of(&map_file).join(&companion.file);
     let most = bounds::state(map.landmarks.len());
     if companion.bytes > most {
-        return Err(format!(
-            "it is of {}, and that of {} landmarks takes no more than {}",
-            bounds::Bytes(companion.bytes),
-            map.landmarks.len(),
-            bounds::Bytes(most)
-        ));
+        let (found, most, count) = (bounds::Bytes(companion.bytes), bounds::Bytes(most), map.landmarks.len());
+        return Err(format!("it is of {found}, and that of {count} landmarks takes no more than {most}"));
     }
     let file = open::regular(&place).map_err(|error| error.to_string())?;
     let mut bytes = Vec::new();

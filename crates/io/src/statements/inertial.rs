@@ -180,17 +180,14 @@ impl InertialCheck {
 
     /// Rates of which the direction of gravity shows nothing.
     fn too_still(&self, topic: &str) -> Option<Finding> {
-        let [_, by_rates, by_force] = self.turning;
-        let rate = (by_rates / self.windows).sqrt() / WINDOW_S;
-        let is_still = by_force.sqrt() < LEAST_PART * by_rates.sqrt();
-        let force = self.all_force / self.windows;
+        let [_, by_rates, by_force] = self.turning.map(f64::sqrt);
+        let (rate, force) = (by_rates / self.windows.sqrt() / WINDOW_S, self.all_force / self.windows);
         let is_gravity = [1.0, GRAVITY].into_iter().any(|unit| (force / unit - 1.0).abs() < CIRCLES);
-        (self.windows >= LEAST_WINDOWS && rate > GREATEST_BIAS && is_still && is_gravity).then(|| {
+        let is_still = by_force < LEAST_PART * by_rates && rate > GREATEST_BIAS;
+        (self.windows >= LEAST_WINDOWS && is_still && is_gravity).then(|| {
             let sentence = format!(
-                "rates and forces of {topic} disagree: while the rates turn by {:.2} rad, the direction of the force turns \
-                 by {:.2} rad: the rates seem to be in degrees per second; rad/s are needed",
-                by_rates.sqrt(),
-                by_force.sqrt()
+                "rates and forces of {topic} disagree: while the rates turn by {by_rates:.2} rad, the direction of the \
+                 force turns by {by_force:.2} rad: the rates seem to be in degrees per second; rad/s are needed"
             );
             Finding::new(topic, "rates_against_gravity", sentence)
         })
