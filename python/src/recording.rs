@@ -141,7 +141,9 @@ impl Recording {
 
     fn odometry<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let all: Vec<&Odometry> = self.each(|input| match input {
-            Input::Odometry(odometry) | Input::Fallback { odometry, .. } => Some(odometry),
+            Input::Odometry(odometry) | Input::Fallback { odometry, .. } | Input::Received { odometry, .. } => {
+                Some(odometry)
+            }
             _ => None,
         });
         let n = all.len();
@@ -219,7 +221,7 @@ impl Recording {
     /// Of each message, which kind it is: 0 odometry, 1 imu, 2 features.
     fn order<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let kind = |input: &Input| match input {
-            Input::Odometry(_) | Input::Fallback { .. } => 0_i64,
+            Input::Odometry(_) | Input::Fallback { .. } | Input::Received { .. } => 0_i64,
             Input::Imu(_) => 1,
             Input::Scan(_) => 2,
         };

@@ -35,6 +35,7 @@ impl Rest {
     pub fn of(recording: &Recording) -> PyResult<Self> {
         let is_further = |input: &Input| match input {
             Input::Fallback { .. } => true,
+            Input::Received { source, .. } => *source > 0,
             Input::Scan(scan) => matches!(scan.kind, MeasurementKind::Added(_)),
             _ => false,
         };

@@ -188,7 +188,7 @@ struct Output {
 #[derive(clap::Args)]
 #[command(next_help_heading = "Listening to running nodes")]
 struct LiveArgs {
-    /// Listen to running nodes instead of measurement a SOURCE
+    /// Listen to running nodes instead of reading a SOURCE
     #[arg(long, conflicts_with_all = ["source", "filters", "config", "settings"])]
     live: bool,
     /// A pose topic to judge, under this name; may be given several times [default: slam=pose]

@@ -99,7 +99,7 @@ impl Info {
         let (mut measurements, mut without, mut identities) = (0, 0, BTreeSet::new());
         for input in inputs {
             match &input {
-                Input::Odometry(odometer) | Input::Fallback { odometry: odometer, .. } => odometry.add(odometer.stamp),
+                Input::Odometry(_) | Input::Fallback { .. } | Input::Received { .. } => odometry.add(input.stamp()),
                 Input::Imu(sample) => imu.add(sample.stamp),
                 Input::Scan(cloud) => {
                     features.add(cloud.stamp);

@@ -8,6 +8,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
+use std::time::UNIX_EPOCH;
 
 /// The names of files that are shown, by their ends, and what they are.
 const KINDS: [(&str, &str); 7] = [
@@ -101,10 +102,10 @@ impl Folder {
             let report = open::read_text(&folder.join("report.json"), left).unwrap_or_default();
             left = left.saturating_sub(report.len() as u64);
             // Writing to a String cannot fail.
-            let _ = writeln!(rows, "{}", row(&report, &name));
+            let _ = writeln!(rows, "{}", row(&report, &name, &written(&folder.join("report.html"))));
         }
         if found.is_empty() {
-            rows = "<tr><td colspan=\"4\">No report yet: <code>lienav evaluate … --out FOLDER</code> writes one.</td></tr>".into();
+            rows = "<tr><td colspan=\"5\">No report yet: <code>lienav evaluate … --out FOLDER</code> writes one.</td></tr>".into();
         }
         let shown = escaped(&self.root.to_string_lossy());
         INDEX.replace("{{folder}}", &shown).replace("{{rows}}", &rows)
@@ -150,8 +151,29 @@ fn look_into(folder: &Path, depth: usize, entries: &mut usize, found: &mut Vec<P
     }
 }
 
-/// A row of the index: a link, and of each filter what matters most.
-fn row(report: &str, name: &str) -> String {
+/// When a file was written, as a date and a time of day in UTC; a dash where the file system does not know.
+fn written(path: &Path) -> String {
+    let time = fs::metadata(path).and_then(|data| data.modified()).ok();
+    let seconds = time.and_then(|time| time.duration_since(UNIX_EPOCH).ok()).map(|since| since.as_secs());
+    seconds.map_or_else(|| "–".to_owned(), date)
+}
+
+/// Seconds since 1970 as a date and a time of day in UTC: years begin in March, so that leap days end them.
+fn date(seconds: u64) -> String {
+    let (days, rest) = (seconds / 86_400, seconds % 86_400);
+    // Since 1 March of the year 0; 400 years have 146,097 days.
+    let days = days + 719_468;
+    let (cycle, day) = (days / 146_097, days % 146_097);
+    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let day_of_month = day - (153 * month + 2) / 5 + 1;
+    let (year, month) = if month < 10 { (400 * cycle + year, month + 3) } else { (400 * cycle + year + 1, month - 9) };
+    format!("{year}-{month:02}-{day_of_month:02} {:02}:{:02}", rest / 3600, rest / 60 % 60)
+}
+
+/// A row of the index: a link, when it was written, and of each filter what matters most.
+fn row(report: &str, name: &str, written: &str) -> String {
     let link: String =
         name.split('/').filter(|part| !part.is_empty()).map(|part| format!("{}/", encoded(part))).collect();
     let link = if link.is_empty() { "report.html".to_owned() } else { link };
@@ -172,7 +194,7 @@ fn row(report: &str, name: &str) -> String {
         said.collect::<Vec<_>>().join("<br>")
     };
     format!(
-        "<tr><td><a href=\"{link}\">{}</a></td><td>{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td></tr>",
+        "<tr><td><a href=\"{link}\">{}</a></td><td class=\"number\">{written}</td><td>{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td></tr>",
         escaped(label),
         cell("filter", ""),
         cell("position_rmse_m", " m"),
@@ -252,6 +274,14 @@ mod tests {
         std::os::unix::fs::symlink(around.path(), root.join("up")).unwrap();
         let folder = Folder::open(&root).unwrap();
         (around, folder)
+    }
+
+    #[test]
+    fn dates_are_those_of_the_calendar() {
+        let seconds = [0, 951_782_399, 951_782_400, 951_868_800, 1_709_251_199, 1_795_910_400];
+        let dates = ["1970-01-01 00:00", "2000-02-28 23:59", "2000-02-29 00:00", "2000-03-01 00:00"];
+        assert_eq!(seconds.map(date)[..4], dates);
+        assert_eq!(seconds.map(date)[4..], ["2024-02-29 23:59", "2026-11-29 00:00"]);
     }
 
     #[test]

@@ -9,11 +9,12 @@
 
 use super::DropReason;
 use super::MotionConfig;
-use super::belief::{Belief, Covariance, Error, InitialStd};
+use super::belief::{Belief, Covariance, Error, InitialStd, NU, XI};
 use super::correct::Measured;
 use super::motion::Motion;
 use super::state::State;
 use super::transition::{Noise, Transition};
+use lienav_lie::hat;
 use nalgebra::{Matrix3, Vector3};
 use serde::{Deserialize, Serialize};
 
@@ -62,6 +63,21 @@ impl Mixture {
     pub fn collapse(&mut self, belief: &Belief, motion: Motion) {
         for hypothesis in &mut self.hypotheses {
             (hypothesis.belief, hypothesis.motion, hypothesis.weight) = (*belief, motion, hypothesis.prior);
+        }
+    }
+
+    /// Adds what a start leaves of accelerations in the fit over its first `seconds`: to a velocity that is a random
+    /// walk W of density q² (that of a hypothesis), [`Levelling`](super::start::Levelling) fits a line. The slope of the
+    /// line, with the variance 6 q²/(5 T), is taken for gravity, T is the variance of W(T) in units of q², and their
+    /// covariance is q².
+    pub fn start_accelerated(&mut self, seconds: f64, gravity: f64) {
+        for Hypothesis { noise, belief, .. } in &mut self.hypotheses {
+            let density = noise.acceleration.powi(2);
+            let tilt = 1.2 * density / (seconds * gravity * gravity);
+            belief.loosen(XI, &Vector3::new(tilt, tilt, 0.0));
+            belief.loosen(NU, &Vector3::repeat(density * seconds));
+            // A gravity that is off by δg tilts by z × δg/g.
+            belief.add(XI, NU, &(hat(&Vector3::z()) * (density / gravity)));
         }
     }
 

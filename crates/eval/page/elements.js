@@ -37,7 +37,16 @@ const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
 const known = (value) => value !== null && value !== undefined && Number.isFinite(value);
 const focused = () => page.data.filters[page.focus];
 const shownFilters = () => page.data.filters.filter((filter) => !page.hidden.has(filter.name));
-const colorOf = (filter) => `var(--c${page.data.filters.indexOf(filter) % 8})`;
+/** These have the first colors, in this order, as in the plots (plot/colors.rs); others take those that are left, by name. */
+const OWN_COLORS = ['default', 'ekf', 'reduced', 'fe-ekf', 'oc-ekf', 'invariant'];
+function colorOf(filter) {
+  const names = page.data.filters.map((one) => one.name);
+  const own = (name) => OWN_COLORS.indexOf(name);
+  const others = [...new Set(names.filter((name) => own(name) < 0))].sort();
+  const free = [...Array(names.length + OWN_COLORS.length).keys()].filter((place) => !names.some((name) => own(name) === place));
+  const place = own(filter.name) < 0 ? free[others.indexOf(filter.name)] : own(filter.name);
+  return `var(--c${place % 8})`;
+}
 const byId = (id) => document.getElementById(id);
 
 /** A variable of the style sheet, as the theme in force has it. */

@@ -4,14 +4,15 @@ let charts = [];
 
 const numberOf = (filter, key) => filter.numbers.find((number) => number.key === key) ?? { value: null, interval: null };
 
-/** The columns of the table: name, unit, key of the report, and which is best. */
+/** The columns of the table, named as on the console: name, unit, key of the report, and which is best. */
 const NUMBERS = [
-  ['Position', 'RMSE, m', 'position_rmse_m', 'less'],
-  ['Yaw', 'RMSE, rad', 'yaw_rmse_rad', 'less'],
-  ['at the end', 'RMSE, m', 'final_position_rmse_m', 'less'],
-  ['Landmarks', 'RMSE, m', 'landmark_rmse_m', 'less'],
+  ['position mean', 'm', 'position_error_mean_m', 'less'],
+  ['position RMS', 'm', 'position_rmse_m', 'less'],
+  ['yaw mean', 'rad', 'yaw_error_mean_rad', 'less'],
+  ['final position RMS', 'm', 'final_position_rmse_m', 'less'],
+  ['map RMS', 'm', 'landmark_rmse_m', 'less'],
   ['NEES', '3 is right', 'nees_mean', 'three'],
-  ['NIS for each number', '1 is right', 'nis_per_dof', null],
+  ['NIS/dof', '1 is right', 'nis_per_dof', null],
 ];
 
 function makeHeadline() {
@@ -48,6 +49,38 @@ function makeHeadline() {
       element('td', {}, percent(filter.nees_in_band_fraction)), element('td', {}, whole(filter.dropped)), element('td', {}, digits(filter.step_us_mean)));
   });
   byId('table').replaceChildren(element('table', {}, element('thead', {}, head), element('tbody', {}, rows)));
+  makePaired();
+}
+
+/** The columns of the differences, as on the console: name, unit, key, and whether the ratio is shown. */
+const PAIRED = [
+  ['position mean', 'm', 'position_error_mean_m', 'difference'],
+  ['yaw mean', 'rad', 'yaw_error_mean_rad', 'difference'],
+  ['final position RMS', 'm', 'final_position_rmse_m', 'difference'],
+  ['NEES', '', 'nees_mean', 'difference'],
+  ['final RMS', 'ratio', 'final_position_rmse_m', 'ratio'],
+];
+
+/** What is left of each filter less the first, over the same runs; nothing of a single filter. */
+function makePaired() {
+  const [first, ...others] = page.data.filters;
+  const isShown = others.some((filter) => PAIRED.some(([, , key, what]) => numberOf(filter, key)[what]));
+  byId('paired').hidden = byId('paired-title').hidden = !isShown;
+  if (!isShown) return;
+  byId('paired-title').textContent = `Less the same of ${first.name}, in pairs of runs; in bold where the interval of 95 % leaves out no difference.`;
+  const head = element('tr', {}, element('th', { scope: 'col' }, 'filter'),
+    PAIRED.map(([name, unit]) => element('th', { scope: 'col' }, name, element('small', {}, unit))));
+  const rows = others.map((filter) => element('tr', {}, element('th', { scope: 'row' }, swatch(colorOf(filter)), filter.name),
+    PAIRED.map(([, , key, what]) => {
+      const found = numberOf(filter, key)[what];
+      if (!found) return element('td', {}, '–');
+      const [value, low, high] = found;
+      const none = what === 'ratio' ? 1 : 0;
+      const sign = what === 'difference' && value > 0 ? '+' : '';
+      return element('td', { class: low > none || high < none ? 'best' : null }, `${sign}${digits(value)}`, element('br'),
+        element('small', { class: 'quiet' }, ` [${digits(low)}, ${digits(high)}]`));
+    })));
+  byId('paired').replaceChildren(element('table', {}, element('thead', {}, head), element('tbody', {}, rows)));
 }
 
 const lines = (get, name) => shownFilters().map((filter) => ({ kind: 'line', t: filter.rows.t, y: get(filter.rows), color: colorOf(filter), name: name ?? filter.name }));

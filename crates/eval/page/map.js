@@ -3,6 +3,10 @@
 /** The square of the 95 % radius of a two-dimensional Gaussian. */
 const RADIUS_95 = Math.sqrt(5.991464547);
 
+/** A run of more than this, s, opens with so much of its end, s. */
+const LONG_S = 300;
+const LAST_S = 60;
+
 const map = {
   /** The middle of the view, m, and pixels for each metre; null until there is something to fit. */
   view: null,
@@ -293,6 +297,8 @@ function outline(pen, x, y, yaw) {
 
 /** Makes the canvas, its tools, the clock and the legend. */
 function makeMap() {
+  // Of a long run, all of the way is a tangle.
+  if (page.data.duration_s > LONG_S) map.trail = LAST_S;
   const canvas = element('canvas', { tabindex: '0', role: 'img', id: 'canvas' });
   map.canvas = canvas;
   const button = (text, label, act) => element('button', { type: 'button', 'aria-label': label, title: label, onclick: act }, text);
@@ -308,7 +314,7 @@ function makeMap() {
   const sizes = element('select', { id: 'magnified', onchange: (event) => { map.magnified = Number(event.target.value); askForMap(); makeLegend(); } },
     [1, 5, 20, 100].map((size) => element('option', { value: size, selected: size === map.magnified }, `× ${size}`)));
   const trails = element('select', { id: 'trail', onchange: (event) => { map.trail = Number(event.target.value) || null; askForMap(); } },
-    [0, 120, 30, 10].map((span) => element('option', { value: span, selected: span === (map.trail ?? 0) }, span ? `last ${lasting(span)}` : 'whole run')));
+    [0, 120, 60, 30, 10].map((span) => element('option', { value: span, selected: span === (map.trail ?? 0) }, span ? `last ${lasting(span)}` : 'whole run')));
   byId('map-tools').replaceChildren(tick('truth', 'truth'), tick('landmarks', 'landmarks'), tick('readings', 'readings'), tick('ids', 'numbers'),
     follow, element('label', { for: 'trail' }, 'way', trails), element('label', { for: 'magnified' }, 'ellipses', sizes));
   makeGestures(canvas);

@@ -106,7 +106,8 @@ pub fn write_whole(folder: &Path, write: impl FnOnce(&Path) -> Result<(), Folder
 /// `nees.svg`, `landmarks.csv` where landmarks are known in both maps, `measurements.csv` where identities were
 /// withheld, and `fixes.csv` where the source has position fixes, all of them or nothing, as [`write_whole`] does.
 /// `truth.tum` holds the truth at the stamps of the estimates, so that a tool that pairs poses by their stamps finds
-/// the errors of the report. Each run has a folder named like its filter; the folder itself has `report.json`,
+/// the errors of the report. Where no true pose is known, `truth.tum`, `errors.svg` and `nees.svg` are not written, and
+/// `errors.csv` has its header alone. Each run has a folder named like its filter; the folder itself has `report.json`,
 /// `report.txt`, `report.html`, which is all of it as a page, and of several runs `comparison.svg`. The files of an only
 /// run are in the folder itself, too.
 ///
@@ -164,8 +165,6 @@ fn write_reports(folder: &Path, subjects: &[Subject]) -> Result<(), FolderError>
 fn write_run(folder: &Path, subject: &Subject) -> Result<(), FolderError> {
     let estimates = subject.run.estimates.iter().map(|estimate| (estimate.stamp, estimate.pose));
     write_file(folder, "estimate.tum", |out| write_tum(estimates, out))?;
-    let truth = subject.errors.steps.iter().map(|step| (step.stamp, step.truth));
-    write_file(folder, "truth.tum", |out| write_tum(truth, out))?;
     write_file(folder, "errors.csv", |out| write_errors_csv(subject.errors, out))?;
     if !subject.errors.landmarks.is_empty() {
         write_file(folder, "landmarks.csv", |out| write_landmarks_csv(&subject.errors.landmarks, out))?;
@@ -177,6 +176,11 @@ fn write_run(folder: &Path, subject: &Subject) -> Result<(), FolderError> {
         write_file(folder, "fixes.csv", |out| write_fixes_csv(&subject.errors.each_fix, out))?;
     }
     write_text(folder, "trajectory.svg", &plot::trajectory(subject)?)?;
+    if subject.errors.steps.is_empty() {
+        return Ok(());
+    }
+    let truth = subject.errors.steps.iter().map(|step| (step.stamp, step.truth));
+    write_file(folder, "truth.tum", |out| write_tum(truth, out))?;
     write_text(folder, "errors.svg", &plot::errors(subject)?)?;
     write_text(folder, "nees.svg", &plot::nees(subject)?)
 }
@@ -270,6 +274,8 @@ mod tests {
         let text = |name: &str| fs::read_to_string(root.path().join(name)).unwrap();
         assert_eq!(text("fixes.csv").lines().count(), 1 + run.estimates.len());
         assert!(text("trajectory.svg").contains("position fix"));
+        let of_truth = ["errors.svg", "nees.svg", "truth.tum"].map(|name| root.path().join(name).exists());
+        assert_eq!(of_truth, [false; 3], "nothing is known that they could show");
     }
 
     #[test]

@@ -4,6 +4,7 @@ use super::associations::Associations;
 use super::consistency::{BAND_PROBABILITY, POSE_DOF, chi_squared_band, fraction_inside};
 use super::errors::Errors;
 use super::fixes::FixErrors;
+use super::judge::sample::median;
 use super::mean::mean;
 use super::motions::MotionConsistency;
 use super::run::{Run, StartBelief, Update};
@@ -32,6 +33,10 @@ pub struct Report {
     pub landmark_rmse_m: Option<f64>,
     /// Mean normalised estimation error squared of (x, y, θ); 3 is right.
     pub nees_mean: Option<f64>,
+    /// Its median: 2.37 is right, and a few steps do not move it.
+    pub nees_median: Option<f64>,
+    /// The greatest: when, s since the first estimate, and how much.
+    pub nees_worst: Option<(f64, f64)>,
     /// Time of a step, µs, where it was measured.
     pub step_us: Option<StepTime>,
     /// What was left out, by reason.
@@ -128,6 +133,9 @@ impl Report {
         let updates = updates.filter(|updates| !updates.is_empty());
         let used = || updates.iter().flatten().filter(|update| update.dof > 0);
         let total = |count: fn(&Update) -> usize| updates.as_ref().map(|all| all.iter().map(count).sum());
+        let far_start = of_first(errors, run.start.as_ref());
+        let begun = run.estimates.first().map(|estimate| estimate.stamp).unwrap_or_default();
+        let timed = errors.steps.iter().filter_map(|step| Some((step.stamp.since(begun), step.nees?)));
         Self {
             filter: run.filter.clone(),
             steps: run.estimates.len(),
@@ -137,6 +145,8 @@ impl Report {
             yaw_rmse_rad: errors.yaw_rmse(),
             landmark_rmse_m: errors.landmark_rmse(),
             nees_mean: mean(nees.iter().copied()),
+            nees_median: median(&mut nees.clone()),
+            nees_worst: timed.max_by(|(_, a), (_, b)| a.total_cmp(b)),
             step_us: StepTime::new(&run.step_us),
             dropped: run.dropped.clone(),
             gate_openings: run.gate_openings,
@@ -159,13 +169,29 @@ impl Report {
             accepted: total(|update| update.accepted),
             added: total(|update| update.added),
             rejected: total(|update| update.rejected),
-            warnings: run.contradictions.iter().chain(&run.warnings).cloned().collect(),
-            contradictions: run.contradictions.len(),
+            contradictions: run.contradictions.len() + usize::from(far_start.is_some()),
+            warnings: far_start.iter().chain(&run.contradictions).chain(&run.warnings).cloned().collect(),
             associations: errors.associations,
             fixes: errors.fixes,
             motions: errors.motions.clone(),
         }
     }
+}
+
+/// A first estimate is far from the truth if it is off by more than this, m and rad, and by more than five standard
+/// deviations: farther than a robot drives from where it starts to its first scan.
+const FAR: (f64, f64) = (0.5, 0.2);
+
+/// A sentence where a start that was given is not that of the truth: all errors are off by this.
+fn of_first(errors: &Errors, start: Option<&StartBelief>) -> Option<String> {
+    let first = errors.steps.first().filter(|_| start.is_some_and(|start| start.is_given))?;
+    let (off, turned, std) = (first.error.xy().norm(), first.error.z.abs(), first.std() * 5.0);
+    (off > FAR.0.max(std.xy().norm()) || turned > FAR.1.max(std.z)).then(|| {
+        format!(
+            "the first estimate is {off:.1} m and {turned:.2} rad from the truth: set initial.x_m, initial.y_m and \
+             initial.yaw_rad; errors after alignment and the NEES of motions do not depend on it"
+        )
+    })
 }
 
 /// Reports as JSON, indented: an object for one report, an array of such objects otherwise.
@@ -305,7 +331,7 @@ fn of_motions(filter: &str, found: &[MotionConsistency]) -> String {
 }
 
 /// The first column of the table; [`column`] fills the others in this order.
-const ROWS: [&str; 16] = [
+const ROWS: [&str; 17] = [
     "",
     "steps",
     "  without truth",
@@ -317,6 +343,7 @@ const ROWS: [&str; 16] = [
     "  after the same alignment [m]",
     "landmarks (with truth)",
     "NEES of the pose, mean (3 is right)",
+    "  median (2.37 is right)",
     "  steps in the 95 % band (0.95 is right)",
     "NIS, mean (expected)",
     "observations used / added / left out",
@@ -344,6 +371,7 @@ fn column(report: &Report) -> Vec<String> {
         number(report.aligned_landmark_rmse_m, 4),
         format!("{} ({})", report.landmarks, report.landmarks_with_truth),
         number(report.nees_mean, 2),
+        number(report.nees_median, 2),
         number(report.nees_in_band_fraction, 3),
         format!("{} ({})", number(report.nis_mean, 2), number(report.nis_dof_mean, 2)),
         format!("{} / {} / {}", count(report.accepted), count(report.added), count(report.rejected)),
@@ -369,6 +397,31 @@ mod tests {
         assert!((report.position_rmse_m.unwrap() - 0.13_f64.sqrt()).abs() < 0.02);
         assert!((report.yaw_rmse_rad.unwrap() - 0.02).abs() < 0.001);
         assert_eq!((report.nis_mean, report.nis_dof_mean, report.accepted), (Some(4.0), Some(4.0), Some(4000)));
+    }
+
+    #[test]
+    fn one_wild_step_moves_the_mean_and_not_the_median_and_is_named() {
+        let (run, truth) = synthetic::run(2000, 3);
+        let mut errors = Errors::new(&run, &truth);
+        let stamp = errors.steps[700].stamp;
+        errors.steps[700].nees = Some(1e6);
+        let report = Report::new(&run, &errors);
+        assert!(report.nees_mean.unwrap() > 500.0 && (report.nees_median.unwrap() - 2.37).abs() < 0.3);
+        let time_s = stamp.since(run.estimates[0].stamp);
+        assert_eq!(report.nees_worst, Some((time_s, 1e6)));
+    }
+
+    #[test]
+    fn a_start_that_is_not_that_of_the_truth_is_named_first() {
+        let (mut run, truth) = synthetic::run(50, 3);
+        run.start = Some(StartBelief { is_given: true, position_std_m: 0.0, yaw_std_rad: 0.0 });
+        run.contradictions = vec!["two statements differ".into()];
+        assert_eq!(Report::new(&run, &Errors::new(&run, &truth)).contradictions, 1);
+        run.estimates.iter_mut().for_each(|estimate| estimate.pose.p.x += 5.0);
+        let report = Report::new(&run, &Errors::new(&run, &truth));
+        assert!(report.contradictions == 2 && report.warnings[0].contains("set initial.x_m"), "{:?}", report.warnings);
+        run.start = Some(StartBelief { is_given: false, position_std_m: 0.0, yaw_std_rad: 0.0 });
+        assert_eq!(Report::new(&run, &Errors::new(&run, &truth)).contradictions, 1);
     }
 
     #[test]

@@ -72,7 +72,7 @@ pub fn to_bag(
         bag.add_file(params::FILE_NAME, &params::to_yaml(config))?;
     }
     let mut topics = Topics::add(recording, &mut bag)?;
-    let transforms = recording.inputs.iter().filter(|input| matches!(input, Input::Odometry(_))).count();
+    let transforms = recording.inputs.iter().filter(|input| input.odometry().is_some()).count();
     let at_once = usize::from(topics.landmarks.is_some()) + usize::from(topics.mount.is_some());
     let total = (recording.inputs.len() + transforms + recording.truth.len() + at_once) as u64;
     if let (Some(topic), Some(config)) = (topics.mount, &recording.config) {
@@ -98,7 +98,7 @@ pub fn to_bag(
     let mut received = Stamp::MIN;
     for input in &recording.inputs {
         let role = match input {
-            Input::Odometry(_) | Input::Fallback { .. } => Role::Odometry,
+            Input::Odometry(_) | Input::Fallback { .. } | Input::Received { .. } => Role::Odometry,
             Input::Scan(features) if is_of_world(features) => Role::AbsolutePose,
             Input::Scan(_) => Role::Scan,
             Input::Imu(_) => Role::Imu,
@@ -163,7 +163,7 @@ impl Topics {
 
     fn write(&mut self, input: &Input, received: Stamp, bag: &mut BagWriter) -> Result<(), WriteError> {
         let (topic, bytes) = match (input, self.imu) {
-            (Input::Odometry(odometry), _) => {
+            (Input::Odometry(odometry) | Input::Received { source: 0, odometry, .. }, _) => {
                 let pose = self.reckoning.add(odometry);
                 let transform = transform_message(odometry.stamp, &pose, ODOM_FRAME, BASE_FRAME);
                 bag.write_serialized(self.transforms, received, odometry.stamp, &cdr::encode(&transform)?)?;
@@ -177,7 +177,7 @@ impl Topics {
             },
             (Input::Scan(features), _) => (self.features, cdr::encode(&features_message(features, SENSOR_FRAME))?),
             (Input::Imu(imu), Some(topic)) => (topic, cdr::encode(&imu_message(imu, BASE_FRAME))?),
-            (Input::Imu(_), None) | (Input::Fallback { .. }, _) => return Ok(()),
+            (Input::Imu(_), None) | (Input::Fallback { .. } | Input::Received { .. }, _) => return Ok(()),
         };
         bag.write_serialized(topic, received, input.stamp(), &bytes)
     }

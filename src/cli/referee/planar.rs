@@ -114,12 +114,7 @@ impl PlanarInput {
     fn intervals(&self) -> Vec<Interval> {
         let calibration = Calibration::new(&self.config.calibration);
         let motion = &self.config.motion;
-        let odometry: Vec<&Odometry> = self
-            .recording
-            .inputs
-            .iter()
-            .filter_map(|input| if let Input::Odometry(odometry) = input { Some(odometry) } else { None })
-            .collect();
+        let odometry: Vec<&Odometry> = self.recording.inputs.iter().filter_map(Input::odometry).collect();
         let last = self.scans().map(|scan| scan.stamp).max();
         let mut intervals: Vec<Interval> = Vec::with_capacity(odometry.len());
         for (k, one) in odometry.iter().enumerate() {

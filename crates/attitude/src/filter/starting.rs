@@ -51,6 +51,7 @@ impl Attitude {
         let mut belief = Belief { mean: Error::zeros(), covariance: self.state.covariance };
         let reach = levelling.level(&mut self.state, &mut belief, &d, gravity, &self.config.motion);
         self.mixture.collapse(&belief, Motion::of_reach(reach));
+        self.mixture.start_accelerated(levelling.seconds, gravity);
         self.mixture.merge(&mut self.state);
         self.gravity_check = GravityCheck::default();
         self.refresh_rotation();

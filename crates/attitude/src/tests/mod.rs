@@ -1,6 +1,7 @@
 //! Tests of the filter as a whole: its laws, what it does, and what it bears.
 
 mod behaviour;
+mod drones;
 mod laws;
 mod magnetometer;
 mod motions;

@@ -1,5 +1,6 @@
 //! Whether the filter is as good as it says on simulated motions, and how good beside VQF.
 
+use super::drones::Drone;
 use super::sensors::Mems;
 use super::swings::{Rod, Swing};
 use super::trips::{Kind, Trip};
@@ -170,6 +171,39 @@ fn swings_beside_vqf() {
             }
         }
     }
+}
+
+fn drone_score(seed: u64, begins: f64) -> Score {
+    let mut rng = ChaCha8Rng::seed_from_u64(77_000 + seed);
+    let drone = Drone::new(begins, &mut rng);
+    let course = Course { begins, seconds: 120, rate: 100, gyro_bias: 0.01 };
+    score_of(course, Mems::consumer(&mut rng), |stamp| drone.sample(stamp), |t| drone.orientation(t))
+}
+
+/// The rows of drones in docs/attitude.md: 24 seeds.
+#[test]
+#[ignore = "tables, not a test"]
+fn drones_beside_vqf() {
+    const SEEDS: u64 = 24;
+    let rms = |all: &mut dyn Iterator<Item = f64>| (all.map(|x| x * x).sum::<f64>() / SEEDS as f64).sqrt().to_degrees();
+    for (name, begins) in [("from rest", 5.0), ("in motion", -2.0)] {
+        let scores: Vec<Score> = (1000..1000 + SEEDS).map(|seed| drone_score(seed, begins)).collect();
+        let ours = rms(&mut scores.iter().map(|s| s.inclination));
+        let vqf = rms(&mut scores.iter().map(|s| s.beside));
+        let nees = scores.iter().map(|s| s.tilt_nees).sum::<f64>() / SEEDS as f64;
+        println!("| drone, {name} | {ours:.2}° | {vqf:.2}° | {nees:.2} |");
+    }
+}
+
+/// A drone that is switched on in flight: its accelerations last, and are gravity to what has no other clue.
+#[test]
+fn a_drone_in_flight_is_not_wrong_and_sure() {
+    let scores = [0, 1, 2, 3, 4, 5].map(|seed| drone_score(seed, -2.0));
+    let sum = |of: fn(&Score) -> f64| scores.iter().map(of).map(|x| x * x).sum::<f64>().sqrt();
+    let ratio = sum(|s| s.inclination) / sum(|s| s.beside);
+    let nees = scores.iter().map(|s| s.tilt_nees).sum::<f64>() / 6.0;
+    println!("{ratio:.2} times the inclination of VQF, NEES {nees:.2}");
+    assert!(ratio < 1.5 && nees < 4.0, "{ratio} {nees}");
 }
 
 /// A minute of swings, with stamps that jitter or not: nearer than VQF, and never wrong and sure.

@@ -42,6 +42,9 @@ struct Number {
     key: &'static str,
     value: Option<f64>,
     interval: Option<[f64; 2]>,
+    /// Less that of the first filter, and by it, over pairs of runs: each with the interval of its 95 %.
+    difference: Option<[f64; 3]>,
+    ratio: Option<[f64; 3]>,
 }
 
 /// Over time: means over the runs.
@@ -100,7 +103,9 @@ impl Page {
 fn number(key: &'static str, found: &Value) -> Number {
     let rounded = |value: f64| significant(value, 5);
     let interval = found.interval.map(|interval| [rounded(interval.low), rounded(interval.high)]);
-    Number { key, value: found.value.map(rounded), interval }
+    let difference = found.difference.map(|d| [d.value, d.interval.low, d.interval.high].map(rounded));
+    let ratio = found.difference.map(|d| [d.ratio, d.ratio_interval.low, d.ratio_interval.high].map(rounded));
+    Number { key, value: found.value.map(rounded), interval, difference, ratio }
 }
 
 impl Rows {

@@ -1,6 +1,7 @@
 //! Several filters on one recording, side by side.
 
 use super::canvas::{Entry, GREY, HEAD_HEIGHT, Mark, PALETTE, TRUE_COLOR, draw, pt};
+use super::colors::colors;
 use super::map::draw_map;
 use super::series::{COMPONENTS, Labels, draw_error, error_limit, start};
 use super::{PlotError, Subject};
@@ -18,14 +19,15 @@ const ROW_HEIGHT: f64 = 220.0;
 /// None in practice; what the plotting library reports.
 pub fn comparison(subjects: &[Subject]) -> Result<String, PlotError> {
     let mut legend = vec![Entry::new("truth", TRUE_COLOR, Mark::Line)];
-    let colored: Vec<_> = subjects.iter().zip(PALETTE.iter().cycle().copied()).collect();
+    let names: Vec<&str> = subjects.iter().map(|subject| subject.run.filter.as_str()).collect();
+    let color = |place: usize| PALETTE.get(place % PALETTE.len()).copied().unwrap_or(GREY);
+    let colored: Vec<_> = subjects.iter().zip(colors(&names).into_iter().map(color)).collect();
     legend.extend(colored.iter().map(|(subject, color)| Entry::new(&subject.run.filter, *color, Mark::Line)));
     legend.push(Entry::new("feature with 95 % ellipse", GREY, Mark::Ellipse));
     legend.push(Entry::new("true landmark", TRUE_COLOR, Mark::Cross));
     legend.push(Entry::new("±3σ as claimed", GREY, Mark::Band));
     let source = subjects.first().map_or("", |subject| subject.run.source.as_str());
-    let filters: Vec<&str> = subjects.iter().map(|subject| subject.run.filter.as_str()).collect();
-    let title = format!("{} on {source}", filters.join(", "));
+    let title = format!("{} on {source}", names.join(", "));
     let rows = subjects.len().max(1);
     let height = HEAD_HEIGHT + (ROW_HEIGHT * rows as f64 + 20.0).max(560.0);
     draw((MAP_WIDTH + PANELS_WIDTH, height), &title, &legend, |area| {

@@ -4,6 +4,7 @@ use super::PlotError;
 use super::canvas::{
     Area, BAND_OPACITY, Entry, GREY, Mark, ORANGE, PALETTE, TRUE_COLOR, draw, failed, font, legend_width, pt, tick,
 };
+use super::colors::colors;
 use super::points::thin_line;
 use crate::consistency::POSE_DOF;
 use crate::monte_carlo::{FilterOutcome, Outcome, StepSummary};
@@ -146,8 +147,9 @@ impl Line {
 }
 
 fn lines(outcome: &Outcome) -> impl Iterator<Item = (&FilterOutcome, Line)> {
-    let line = |index: usize| Line { color: PALETTE[index % PALETTE.len()], is_dashed: index >= PALETTE.len() };
-    outcome.filters.iter().enumerate().map(move |(index, filter)| (filter, line(index)))
+    let line = |place: usize| Line { color: PALETTE[place % PALETTE.len()], is_dashed: place >= PALETTE.len() };
+    let names: Vec<&str> = outcome.filters.iter().map(|filter| filter.name.as_str()).collect();
+    outcome.filters.iter().zip(colors(&names)).map(move |(filter, place)| (filter, line(place)))
 }
 
 fn all_steps(outcome: &Outcome) -> impl Iterator<Item = &StepSummary> {

@@ -2,6 +2,7 @@
 //! a plane.
 
 mod canvas;
+mod colors;
 mod comparison;
 mod figure;
 mod growth;

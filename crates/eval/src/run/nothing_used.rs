@@ -20,7 +20,7 @@ pub(super) struct Given {
 impl Given {
     pub(super) fn add(&mut self, input: &Input) {
         match input {
-            Input::Odometry(_) | Input::Fallback { .. } => self.odometry += 1,
+            Input::Odometry(_) | Input::Fallback { .. } | Input::Received { .. } => self.odometry += 1,
             Input::Imu(_) => {}
             Input::Scan(scan) => {
                 self.scans += 1;

@@ -100,7 +100,9 @@ fn inject(inputs: &mut Vec<Input>, fault: Fault, at: Stamp, rng: &mut ChaCha8Rng
 pub(super) fn restamped(input: &Input, stamp: Stamp) -> Input {
     let mut copy = input.clone();
     match &mut copy {
-        Input::Odometry(odometry) | Input::Fallback { odometry, .. } => odometry.stamp = stamp,
+        Input::Odometry(odometry) | Input::Fallback { odometry, .. } | Input::Received { odometry, .. } => {
+            odometry.stamp = stamp;
+        }
         Input::Imu(imu) => imu.stamp = stamp,
         Input::Scan(scan) => scan.stamp = stamp,
     }

@@ -61,7 +61,7 @@ fn start(
     let mut driven = 0.0;
     for input in &recording.inputs[first..] {
         match input {
-            Input::Odometry(next) | Input::Fallback { odometry: next, .. } => {
+            Input::Odometry(next) | Input::Fallback { odometry: next, .. } | Input::Received { odometry: next, .. } => {
                 // Velocities hold until the next message.
                 if let Some(odometry) = moving.replace(*next) {
                     let dt = next.stamp.since(odometry.stamp);

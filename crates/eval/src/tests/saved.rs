@@ -8,7 +8,9 @@ use lienav_slam::{Config, Slam, Step};
 fn feed(slam: &mut Slam, input: &Input) -> Vec<Step> {
     // What is refused is counted, and the counts are compared.
     let _counted = match input {
-        Input::Odometry(odometry) | Input::Fallback { odometry, .. } => slam.odometry(odometry),
+        Input::Odometry(odometry) | Input::Fallback { odometry, .. } | Input::Received { odometry, .. } => {
+            slam.odometry(odometry)
+        }
         Input::Imu(imu) => slam.imu(imu),
         Input::Scan(scan) => slam.features(scan.stamp, scan.kind, &scan.measurements),
     };

@@ -24,8 +24,16 @@ pub(crate) const DATA_SET: u64 = 1 << 28;
 
 /// A map of landmarks is not longer, bytes: a hundred thousand of them.
 pub(crate) const MAP: u64 = 1 << 25;
-/// The state of a filter beside a map is not longer, bytes: two thousand features.
-pub(crate) const STATE: u64 = 1 << 30;
+/// No state of a filter beside a map is longer, bytes: with what is read from it, it takes less than 1 GB of memory.
+const STATE: u64 = 1 << 29;
+
+/// The state of a filter beside a map of so many landmarks is not longer, bytes: three times their joint covariance,
+/// half a matrix of 2n rows of 16 digits a number. Two are there, of the map and of the filter, which has the robot,
+/// too; measured, 70 n². 16 MB are for what else is there.
+pub(crate) fn state(landmarks: usize) -> u64 {
+    let matrices = (landmarks as u64).saturating_pow(2).saturating_mul(3 * 32);
+    matrices.saturating_add(1 << 24).min(STATE)
+}
 
 /// A file of this length may be unpacked to this many bytes, its parts that are read again included: a thousand times
 /// its length where it is small, a hundred times where it is large.

@@ -9,7 +9,7 @@ use crate::messages::{
     AprilTagDetection, AprilTagDetectionArray, CameraInfo, Detection3D, Detection3DArray, ImagePoint, Message,
     Odometry, PointCloud2, Pose, PoseArray, TfMessage, TransformStamped, TwistWithCovarianceStamped,
 };
-use crate::recording::{Input, Recording};
+use crate::recording::{Feeder, Input, Recording};
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
 use lienav_slam::{Config, Measurement, MeasurementKind, Scan, Slam};
@@ -257,4 +257,38 @@ fn a_sensor_whose_frame_changes_is_refused_as_by_the_node() {
     };
     let (recording, _folder) = read("", &named("sensors: [rear]"), two);
     assert_eq!((recording.inputs.len(), counts(&recording)), (3, vec![("unknown_frame", 2)]));
+}
+
+/// Five messages that were held up for three seconds come all at once: as for a node, no clock was set, and neither the
+/// pose nor the map is lost. A clock that was really set goes on for longer.
+#[test]
+fn odometry_that_was_held_up_does_not_wipe_the_map() {
+    let message = |millis: i64| Odometry {
+        header: header(at(millis), "odom"),
+        child_frame_id: "base_link".into(),
+        ..Odometry::default()
+    };
+    // Messages with these stamps, ms, received so much later than they are stamped.
+    let jumps = |messages: &[(i64, i64)]| {
+        let (recording, _folder) = read("", &Topics::default(), |bag| {
+            for (stamp, later) in messages {
+                // The first write of a topic counts one up.
+                bag.received = stamp + later - 1;
+                bag.write("/odom", &message(*stamp));
+            }
+        });
+        assert_eq!(recording.inputs.len(), messages.len());
+        let (mut slam, mut feeder) = (Slam::new(Config::default()).unwrap(), Feeder::new(&recording.equipment));
+        for input in &recording.inputs {
+            // What is refused is counted by the filter.
+            let _ = feeder.feed(&mut slam, input);
+        }
+        slam.time_jumps()
+    };
+    let before = (0..150).map(|k| (100_000 + 50 * k, 7));
+    let held_up = (0..5).map(|k| (104_500 + 20 * k, 2960 - 19 * k));
+    let after = (0..50).map(|k| (107_500 + 50 * k, 7));
+    let set_back = (0..50).map(|k| (104_500 + 50 * k, 3007));
+    assert_eq!(jumps(&before.clone().chain(held_up).chain(after).collect::<Vec<_>>()), 0);
+    assert_eq!(jumps(&before.chain(set_back).collect::<Vec<_>>()), 1);
 }

@@ -1,5 +1,6 @@
 //! A bag as a recording.
 
+use super::arrivals::Arrivals;
 use super::bounds;
 use super::metadata;
 use super::params;
@@ -51,6 +52,7 @@ pub(crate) struct Loading {
     reader: Reader,
     problems: Problems,
     clocks: ClockCheck,
+    arrivals: Arrivals,
     /// How many messages of each topic were there, and how many were taken.
     counts: Vec<[u64; 2]>,
 }
@@ -92,7 +94,8 @@ impl Loading {
         if let Some(text) = &topics.parameters {
             reader.prefer(text);
         }
-        Ok(Self { path: path.to_owned(), bag, parts, roles, reader, problems, clocks, counts })
+        let arrivals = Arrivals::default();
+        Ok(Self { path: path.to_owned(), bag, parts, roles, reader, problems, clocks, arrivals, counts })
     }
 
     /// What is known so far besides the input.
@@ -157,6 +160,7 @@ impl Iterator for Loading {
             *messages += 1;
             let unread = self.reader.take(part, (&topic.name, &topic.type_name), &record.data);
             for input in self.reader.ready() {
+                self.arrivals.note(input, record.log_time);
                 self.clocks.add(&topic.name, input.stamp(), record.log_time);
             }
             *taken += u64::from(unread.is_empty() || !self.reader.ready().is_empty());

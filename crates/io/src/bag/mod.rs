@@ -3,6 +3,7 @@
 //! [`BagReader`] gives the records of a bag in the order of time, whichever its storage; [`load`] makes a recording of
 //! them; [`BagWriter`] writes. Below these: how messages are serialised ([`cdr`]), and their definitions ([`schema`]).
 
+mod arrivals;
 pub(crate) mod bounds;
 pub mod cdr;
 mod decode;

@@ -157,8 +157,8 @@ impl Reader {
     }
 
     /// The input that waits to be given out.
-    pub fn ready(&self) -> &[Input] {
-        &self.ready
+    pub fn ready(&mut self) -> &mut [Input] {
+        &mut self.ready
     }
 
     /// A sentence where no frame on `/tf` was of a tag; at the end.

@@ -101,7 +101,8 @@ pub(super) fn write(path: &Path, file: &MapFile) -> io::Result<Option<Companion>
     }
     let content = Content { lienav_state: VERSION, landmarks_crc32: fingerprint(&file.map), joint };
     let bytes = serde_json::to_vec(&Written { content, filter: file.filter.as_ref(), parts: file.parts.as_ref() })?;
-    if bytes.len() as u64 > bounds::STATE {
+    let most = bounds::state(file.map.landmarks.len());
+    if bytes.len() as u64 > most {
         if file.filter.is_some() || file.parts.is_some() {
             return write(path, &MapFile { filter: None, parts: None, ..file.clone() });
         }
@@ -111,7 +112,7 @@ pub(super) fn write(path: &Path, file: &MapFile) -> io::Result<Option<Companion>
                 "the joint covariance of {} landmarks takes {}, and no more than {} are kept: lower map.max_features",
                 file.map.landmarks.len(),
                 bounds::Bytes(bytes.len() as u64),
-                bounds::Bytes(bounds::STATE)
+                bounds::Bytes(most)
             ),
         ));
     }
@@ -148,8 +149,10 @@ pub(super) fn read(path: &Path, companion: &Companion, map: &LandmarkMap) -> Res
     // It is beside the map, and not beside a link to that.
     let map_file = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let place = folder_of(&map_file).join(&companion.file);
-    if companion.bytes > bounds::STATE {
-        return Err(format!("it is of {}, which no state is", bounds::Bytes(companion.bytes)));
+    let most = bounds::state(map.landmarks.len());
+    if companion.bytes > most {
+        let (found, most, count) = (bounds::Bytes(companion.bytes), bounds::Bytes(most), map.landmarks.len());
+        return Err(format!("it is of {found}, and that of {count} landmarks takes no more than {most}"));
     }
     let file = open::regular(&place).map_err(|error| error.to_string())?;
     let mut bytes = Vec::new();

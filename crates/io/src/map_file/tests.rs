@@ -266,6 +266,23 @@ fn a_map_in_parts_comes_back_from_its_files() {
     assert!(state.warnings[0].contains("the map in parts cannot be read"), "{:?}", state.warnings);
 }
 
+/// Zeros that pass every check but the one of their length, which comes before any of them is read.
+#[test]
+fn a_state_is_no_longer_than_its_landmarks_need() {
+    let file = MapFile::from(seen());
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.yaml");
+    file.write(&path).unwrap();
+    assert!(MapFile::read(&path).unwrap().filter.is_some());
+    let text = fs::read_to_string(&path).unwrap();
+    let of = |key: &str| text.split(&format!("{key}: ")).nth(1).unwrap().split([',', '}']).next().unwrap().to_owned();
+    fs::File::create(folder.path().join(of("file").trim_matches('"'))).unwrap().set_len(1 << 29).unwrap();
+    fs::write(&path, text.replacen(&format!("bytes: {}", of("bytes")), &format!("bytes: {}", 1 << 29), 1)).unwrap();
+    let read = MapFile::read(&path).unwrap();
+    assert_eq!((&read.map.landmarks, read.filter.is_none()), (&file.map.landmarks, true));
+    assert!(read.warnings[0].contains("it is of 536 MB, and that of"), "{:?}", read.warnings);
+}
+
 #[test]
 fn numbers_have_a_point_for_every_yaml() {
     for (x, shown) in [(1.0, "1.0"), (1e-7, "1.0e-7"), (1.5e-9, "1.5e-9"), (-0.1, "-0.1"), (1e7, "10000000.0")] {

@@ -20,6 +20,15 @@ pub enum Input {
         /// The velocities.
         odometry: Odometry,
     },
+    /// Velocities whose arrival is known, as that of messages that were held up and came all at once may be.
+    Received {
+        /// The place among the sources, 0 for the first.
+        source: u8,
+        /// The velocities.
+        odometry: Odometry,
+        /// When they arrived, by a clock that no message sets, s since anything.
+        received_s: f64,
+    },
     /// A gyroscope's yaw rate.
     Imu(Imu),
     /// What the feature sensor saw at one instant.
@@ -30,9 +39,19 @@ impl Input {
     /// When it was measured.
     pub fn stamp(&self) -> Stamp {
         match self {
-            Self::Odometry(odometry) | Self::Fallback { odometry, .. } => odometry.stamp,
+            Self::Odometry(odometry) | Self::Fallback { odometry, .. } | Self::Received { odometry, .. } => {
+                odometry.stamp
+            }
             Self::Imu(imu) => imu.stamp,
             Self::Scan(features) => features.stamp,
+        }
+    }
+
+    /// Velocities of the first source.
+    pub fn odometry(&self) -> Option<&Odometry> {
+        match self {
+            Self::Odometry(odometry) | Self::Received { source: 0, odometry, .. } => Some(odometry),
+            _ => None,
         }
     }
 }

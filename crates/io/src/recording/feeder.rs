@@ -38,6 +38,10 @@ impl Feeder {
         let (source, odometry) = match input {
             Input::Odometry(odometry) => (0, odometry),
             Input::Fallback { source, odometry } => (usize::from(*source), odometry),
+            Input::Received { source, odometry, received_s } => {
+                slam.arrived(*received_s);
+                (usize::from(*source), odometry)
+            }
             Input::Imu(imu) => return slam.imu(imu),
             Input::Scan(scan) => return slam.features(scan.stamp, scan.kind, &scan.measurements),
         };

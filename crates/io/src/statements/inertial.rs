@@ -30,6 +30,13 @@ const LEAST_TURN: f64 = 0.5;
 /// So much of the turning of gravity must be that of the rates, but for a factor.
 const LEAST_CORRELATION: f64 = 0.5;
 
+/// Whatever else moves the force, its direction turns by no less than this part of what the rates have,
+const LEAST_PART: f64 = 0.1;
+/// unless they are a bias, of a root mean square across the force of less than this, rad/s,
+const GREATEST_BIAS: f64 = 2.0;
+/// or the sensor goes round in circles, whose force turns with it and differs from gravity by more than this part.
+const CIRCLES: f64 = 0.1;
+
 /// Compares what inertial samples state twice. Only what holds all the time is found: no sample is judged.
 #[derive(Clone, Debug, Default)]
 pub struct InertialCheck {
@@ -126,7 +133,7 @@ impl InertialCheck {
     /// What was found so far of the messages of `topic`.
     pub fn findings(&self, topic: &str) -> Vec<Finding> {
         let force = self.against_gravity(topic).or_else(|| self.in_g(topic));
-        let rates = self.against_turning(topic).or_else(|| self.too_fast(topic));
+        let rates = self.against_turning(topic).or_else(|| self.too_fast(topic)).or_else(|| self.too_still(topic));
         force.into_iter().chain(rates).collect()
     }
 
@@ -166,6 +173,21 @@ impl InertialCheck {
                 "the rates of {topic} reach {:.0} rad/s, and gyroscopes measure up to {GREATEST_RATE:.0} rad/s: they seem \
                  to be in degrees per second; rad/s are needed",
                 self.fastest
+            );
+            Finding::new(topic, "rates_against_gravity", sentence)
+        })
+    }
+
+    /// Rates of which the direction of gravity shows nothing.
+    fn too_still(&self, topic: &str) -> Option<Finding> {
+        let [_, by_rates, by_force] = self.turning.map(f64::sqrt);
+        let (rate, force) = (by_rates / self.windows.sqrt() / WINDOW_S, self.all_force / self.windows);
+        let is_gravity = [1.0, GRAVITY].into_iter().any(|unit| (force / unit - 1.0).abs() < CIRCLES);
+        let is_still = by_force < LEAST_PART * by_rates && rate > GREATEST_BIAS;
+        (self.windows >= LEAST_WINDOWS && is_still && is_gravity).then(|| {
+            let sentence = format!(
+                "rates and forces of {topic} disagree: while the rates turn by {by_rates:.2} rad, the direction of the \
+                 force turns by {by_force:.2} rad: the rates seem to be in degrees per second; rad/s are needed"
             );
             Finding::new(topic, "rates_against_gravity", sentence)
         })
@@ -221,6 +243,43 @@ mod tests {
             check.add(&ImuSample { stamp: Stamp::from_secs(t), angular_velocity, specific_force });
         }
         check.findings("/imu")
+    }
+
+    /// Seconds at rest, shaken by `shaking` m/s², with a biased gyroscope.
+    fn at_rest(seconds: u32, shaking: f64, rate: Vector3<f64>) -> Vec<Finding> {
+        let mut check = InertialCheck::default();
+        for i in 0..100 * seconds {
+            let t = 0.01 * f64::from(i);
+            let shaken = shaking * Vector3::new((5.0 * t).sin(), (4.0 * t).cos(), (9.0 * t).sin());
+            let noise = 0.02 * Vector3::new((70.0 * t).sin(), (110.0 * t).cos(), (130.0 * t).sin());
+            let specific_force = Vector3::new(0.0, 0.0, GRAVITY) + shaken;
+            check.add(&ImuSample { stamp: Stamp::from_secs(t), angular_velocity: rate + noise, specific_force });
+        }
+        check.findings("/imu")
+    }
+
+    /// A bias of 0.08 rad/s is that of a drone's gyroscope; 4.6 rad/s are what it is in degrees.
+    #[test]
+    fn a_bias_in_degrees_is_named_within_ten_seconds_and_a_bias_is_not() {
+        let bias = Vector3::new(0.06, 0.05, 0.02);
+        for shaking in [0.0, 1.0] {
+            let named = at_rest(10, shaking, bias * 1_f64.to_degrees());
+            assert!(named.len() == 1 && named[0].sentence.contains("degrees per second"), "{shaking}: {named:?}");
+            assert!(at_rest(10, shaking, bias).is_empty() && at_rest(300, shaking, bias).is_empty(), "{shaking}");
+        }
+    }
+
+    /// At arm's length, round and round: the force is always along the arm.
+    #[test]
+    fn circles_are_no_wrong_unit() {
+        let mut check = InertialCheck::default();
+        for i in 0..2000 {
+            let specific_force = Vector3::new(25.0, 0.0, GRAVITY);
+            let angular_velocity = Vector3::new(0.0, 0.0, 6.0);
+            check.add(&ImuSample { stamp: Stamp::from_secs(0.01 * f64::from(i)), angular_velocity, specific_force });
+        }
+        let found = check.findings("/imu");
+        assert!(found.iter().all(|finding| !finding.sentence.contains("degrees")), "{found:?}");
     }
 
     /// Ten seconds in the hand, without any rest: turned about the vertical, or also tilted.
