@@ -35,6 +35,7 @@ mod record;
 mod referee;
 mod reproduce;
 mod scenario;
+mod self_test;
 mod serve;
 mod signals;
 mod simulate;
@@ -74,6 +75,7 @@ enum Command {
     Parameters(parameters::Args),
     Serve(serve::Args),
     Compare(compare::Args),
+    SelfTest(self_test::Args),
 }
 
 impl Command {
@@ -140,6 +142,7 @@ pub fn main() -> ExitCode {
         Command::Parameters(args) => parameters::run(&args),
         Command::Serve(args) => serve::run(&args),
         Command::Compare(args) => compare::run(&args),
+        Command::SelfTest(args) => self_test::run(&args),
     };
     match result {
         Ok(()) | Err(Failure::ReaderGone) => ExitCode::SUCCESS,

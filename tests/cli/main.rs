@@ -3,6 +3,7 @@
 mod judge;
 mod kills;
 mod maps;
+mod self_test;
 mod shards;
 
 use serde_json::Value;
