@@ -1,7 +1,10 @@
 # lienav on Debian 12. The stage `test` takes the steps of CI, beginning with the sources alone:
 #
 #     docker build --target test .
-#     docker build -t lienav . && docker run --rm -v "$PWD":/data lienav evaluate /data/my_bag --out /data/results
+#     docker build -t lienav . && docker run --rm lienav
+#     docker run --rm -v "$PWD":/data lienav evaluate /data/my_bag --out /data/results
+#
+# The second line is a self-test of some seconds: it prints one table and ends with 0 if the image works.
 #
 # For a robot with ROS 2, build the package with colcon in an image of its distribution, as the README says.
 
@@ -18,9 +21,10 @@ RUN bash .ci/run
 FROM rust:1.89-bookworm AS build
 WORKDIR /lienav
 COPY . .
-RUN cargo build --release --locked --no-default-features --features lab --bin lienav
+RUN cargo build --profile dist --locked --no-default-features --features lab --bin lienav
 
 FROM debian:bookworm-slim
-COPY --from=build /lienav/target/release/lienav /usr/local/bin/lienav
+COPY --from=build /lienav/target/dist/lienav /usr/local/bin/lienav
 USER 1000
 ENTRYPOINT ["lienav"]
+CMD ["self-test"]

@@ -142,8 +142,10 @@ mod tests {
         assert!(test.trim_end().ends_with("ENV CI=true\nRUN bash .ci/run"), "{test}");
         assert!(read(".ci/run").trim_end().ends_with("exec cargo xtask test"));
         let command = build.lines().find_map(|line| line.strip_prefix("RUN cargo ")).unwrap();
-        assert_eq!(command, "build --release --locked --no-default-features --features lab --bin lienav");
+        assert_eq!(command, "build --profile dist --locked --no-default-features --features lab --bin lienav");
         assert!(manifest.contains("\nlab = ["), "the feature of that command");
-        assert!(last.contains("COPY --from=build /lienav/target/release/lienav /usr/local/bin/lienav"), "{last}");
+        assert!(manifest.contains("\n[profile.dist]\n"), "the profile of that command");
+        assert!(last.contains("COPY --from=build /lienav/target/dist/lienav /usr/local/bin/lienav"), "{last}");
+        assert!(last.contains("ENTRYPOINT [\"lienav\"]\nCMD [\"self-test\"]"), "{last}");
     }
 }
