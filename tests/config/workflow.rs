@@ -44,6 +44,15 @@ fn each_script_and_task_of_a_job_exists() {
 }
 
 #[test]
+fn each_script_is_called_by_a_job() {
+    let commands = commands();
+    for entry in std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(".ci")).unwrap() {
+        let name = format!(".ci/{}", entry.unwrap().file_name().to_string_lossy());
+        assert!(commands.iter().any(|(_, line)| line.split(' ').any(|word| word == name)), "{name}: by no job");
+    }
+}
+
+#[test]
 fn the_checks_run_with_the_minimum_of_the_manifest_and_the_packages_of_the_image() {
     let (workflow, recipe) = (workflow(), read("Dockerfile").replace("\\\n", ""));
     let matrix = &workflow["jobs"]["checks"]["strategy"]["matrix"];
