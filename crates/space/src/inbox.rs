@@ -12,6 +12,8 @@ pub const MOST_ITEMS: usize = 256;
 
 /// A camera without a frame for so long is not waited for, s: as long as `Slam3d` calls a pose good without landmarks.
 const SILENT_CAMERA_S: f64 = 1.0;
+/// Instants wait for the samples of an inertial sensor that is silent for so long, s: as many frames as there is room for.
+const LONGEST_SILENCE_S: f64 = 12.0;
 /// Sensors have smaller numbers than this.
 pub const MOST_SENSORS: usize = 16;
 
@@ -113,6 +115,14 @@ impl Inbox {
     /// Whether something of this kind and stamp waits. Frames of one stamp may be of different sensors.
     pub fn has(&self, stamp: Stamp, what: &What) -> bool {
         self.items.iter().any(|item| item.stamp == stamp && item.what.key() == what.key())
+    }
+
+    /// Whether an instant beyond all samples follows others that wait: then the inertial sensor is silent, and the stamp is
+    /// not from the future.
+    pub fn continues(&self, stamp: Stamp) -> bool {
+        let since = |before: Stamp| stamp.since(before);
+        self.items.back().is_some_and(|last| (0.0..SILENT_CAMERA_S).contains(&since(last.stamp)))
+            && self.newest.is_some_and(|newest| since(newest) < LONGEST_SILENCE_S)
     }
 
     /// Whether there is no room for one more.

@@ -238,7 +238,9 @@ impl Slam3d {
         self.check_enabled()?;
         match self.guard.judge_follower(stamp, &self.limits()) {
             Verdict::SecondClock => return Err(DropReason::SecondClock),
-            Verdict::Stray { is_ahead: true } => return Err(DropReason::FromTheFuture),
+            Verdict::Stray { is_ahead: true } if !self.inbox.continues(stamp) => {
+                return Err(DropReason::FromTheFuture);
+            }
             Verdict::Stray { is_ahead: false } => return Err(DropReason::TooLate),
             _ => {}
         }
