@@ -18,8 +18,8 @@ fn every_fault_leaves_a_node_in_space_that_says_so_and_recovers() {
     let nodes = [env!("CARGO_BIN_EXE_slam3d_node"), env!("CARGO_BIN_EXE_simulator_node")];
     let domains = [domain(), domain(), domain(), domain()].join(",");
     let arguments = [&nodes[..], &["--jobs", "4", "--domains", &domains]].concat();
-    if let Some(said) = run_peer("space_faults.py", &domain(), &arguments) {
-        println!("{said}");
+    if let Some(printed) = run_peer("space_faults.py", &domain(), &arguments) {
+        println!("{printed}");
     }
 }
 

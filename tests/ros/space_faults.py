@@ -5,7 +5,7 @@ usage: space_faults.py SLAM3D_NODE SIMULATOR_NODE [--long] [--jobs N] [--domains
 Each fault has nodes of its own, in a ROS domain of its own: the body stands for two seconds and then flies circles, the
 fault happens, and it flies on. A row of the table says how far off the estimate was at most before the fault, from its
 beginning on, and at the end; by how many of its own standard deviations; how long after the fault it was off by more than
-the bound, or silent; and what /diagnostics said. `cargo xtask faults --space` does it.
+the bound, or silent; and what /diagnostics reported. `cargo xtask faults --space` does it.
 """
 
 import argparse
@@ -335,7 +335,7 @@ def examine(name, body, long):
             raise AssertionError(f'slam3d_node has ended: {body.last_words()}')
         heard = [one for one in body.between(begun) if math.isfinite(one[0])]
         worst = max((s for s in body.statuses if begun < s[0]), key=lambda s: s[1], default=(0, 3, 'no diagnostics', {}))
-        said = '; '.join(s[2] for s in body.statuses if begun < s[0])
+        reported = '; '.join(s[2] for s in body.statuses if begun < s[0])
         row = {
             'fault': name,
             'happened': happened,
@@ -348,7 +348,7 @@ def examine(name, body, long):
             'words': worst[2],
             'memory_mb': (memory, body.memory_mb()),
         }
-        if not re.search(declared['words'], said):
+        if not re.search(declared['words'], reported):
             complaints.append(f"diagnostics do not say '{declared['words']}'")
         if not row['deviations'] <= MOST_DEVIATIONS:
             complaints.append('wrong and sure')

@@ -2,7 +2,7 @@
 //!
 //! The range comes from the baseline between two views. Of a body that stands, estimates are apart by their own errors:
 //! such a baseline gives ranges that pixels alone take for certain, and a filter that believes them learns of tilt and
-//! velocity what no sensor has shown. So with b the part of the longest baseline across the ray, the range is known no
+//! velocity what no sensor has shown. So with b the component of the longest baseline across the ray, the range is known no
 //! better than b is,
 //!
 //! ```math
@@ -16,7 +16,7 @@ use crate::sight::Sight;
 use lienav_lie::hat;
 use nalgebra::{Matrix3, SMatrix, Vector3};
 
-/// Standard deviation of the longest baseline across the ray, as a part of it; `None` where there is no baseline. The
+/// Standard deviation of the longest baseline across the ray, relative to it; `None` where there is no baseline. The
 /// clones are at these places of the window, the joint covariance of whose errors is `prior`, row by row, in these axes.
 pub fn baseline_sigma(sights: &[Sight], places: &[usize], prior: &[f64], axes: &Matrix3<f64>) -> Option<f64> {
     let (centre, ray) = sights.last()?.ray();
