@@ -84,6 +84,9 @@ enum Task {
         /// Longer faults, and those that take long
         #[arg(long)]
         long: bool,
+        /// Those of slam3d_node
+        #[arg(long)]
+        space: bool,
         /// Faults at a time
         #[arg(long, default_value_t = 2)]
         jobs: u32,
@@ -149,7 +152,7 @@ fn perform(task: Task) -> Result<ExitCode> {
         Task::Doc => return checks::document(&root),
         Task::Archive { check } => return archive::make(&root, check),
         Task::Docs { libraries } => return site::build(&root, libraries),
-        Task::Faults { long, jobs, release, json, only } => {
+        Task::Faults { long, space, jobs, release, json, only } => {
             let mut arguments = vec!["--jobs".into(), jobs.to_string(), "--domains".into(), trials::domains(jobs)];
             arguments.extend(long.then(|| "--long".to_owned()));
             arguments.extend(as_json(json)?);
@@ -157,12 +160,13 @@ fn perform(task: Task) -> Result<ExitCode> {
                 arguments.push("--only".into());
                 arguments.extend(only);
             }
-            return trials::run(&root, "faults.py", release, &arguments);
+            let what = if space { ("space_faults.py", "slam3d_node") } else { ("faults.py", "slam_node") };
+            return trials::run(&root, what, release, &arguments);
         }
         Task::Soak { minutes, release, json } => {
             let mut arguments = vec!["--minutes".into(), minutes.to_string()];
             arguments.extend(as_json(json)?);
-            return trials::run(&root, "soak.py", release, &arguments);
+            return trials::run(&root, ("soak.py", "slam_node"), release, &arguments);
         }
         Task::Deny => return deny::run(&root),
         Task::Run { command } => return run(&setup::ready(&root)?, &command),

@@ -1,5 +1,5 @@
 //! What the nodes do under faults and over hours: the long forms of tests that CI runs in short. The scripts are
-//! `tests/ros/faults.py` and `tests/ros/soak.py`; they print what they found.
+//! `tests/ros/faults.py`, `tests/ros/space_faults.py` and `tests/ros/soak.py`; they print what they found.
 
 use std::env;
 use std::ffi::OsString;
@@ -12,8 +12,8 @@ use crate::checks::{environment, own_domain, target};
 use crate::ros::Ros;
 use crate::{exit_code, setup};
 
-/// Runs a script of `tests/ros` with the nodes and `arguments`; its exit code is ours.
-pub fn run(root: &Path, script: &str, release: bool, arguments: &[String]) -> Result<ExitCode> {
+/// Runs a script of `tests/ros` with `node`, the simulator and `arguments`; its exit code is ours.
+pub fn run(root: &Path, (script, node): (&str, &str), release: bool, arguments: &[String]) -> Result<ExitCode> {
     let ros = setup::ready(root)?;
     let mut build = environment(root, Some(&ros))?;
     build.args(["build", "--profile", if release { "release" } else { "test" }, "--bins"]);
@@ -22,7 +22,7 @@ pub fn run(root: &Path, script: &str, release: bool, arguments: &[String]) -> Re
     }
     let built = target(root).join(if release { "release" } else { "debug" });
     let mut trial = ros.command(python(&ros));
-    trial.arg(root.join("tests/ros").join(script)).arg(built.join("slam_node")).arg(built.join("simulator_node"));
+    trial.arg(root.join("tests/ros").join(script)).arg(built.join(node)).arg(built.join("simulator_node"));
     trial.args(arguments).env("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST");
     if env::var_os("ROS_DOMAIN_ID").is_none() {
         trial.env("ROS_DOMAIN_ID", own_domain().to_string());

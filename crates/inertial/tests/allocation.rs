@@ -9,10 +9,12 @@ mod simulator;
 
 use lienav_inertial::filter::Filter;
 use lienav_inertial::measurement::Measurement;
+use lienav_inertial::measurement::point::Target;
 use lienav_inertial::preintegration::integrator::Integrator;
 use lienav_inertial::preintegration::samples::Interpolation;
 use lienav_inertial::state::State;
 use lienav_inertial::step::Step;
+use lienav_inertial::window::WindowSettings;
 use simulator::{Scenario, pixels, simulate};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -72,5 +74,46 @@ fn frames_allocate_nothing() {
         }
         assert_eq!(allocations, 0, "{name}");
         assert!(initialized > 3, "{name}: {initialized}");
+    }
+}
+
+/// A window with 150 tracks or so in view, each of which ends after ten frames: tracks that begin, end, are refused or
+/// become landmarks, and clones that come and go.
+#[test]
+fn frames_of_a_window_allocate_nothing() {
+    let scenario = Scenario { duration_s: 10.0, points: 800, ..Scenario::new("drone") };
+    let run = simulate(&scenario, 2);
+    for (name, filter) in [("default", Filter::DEFAULT), ("group", Filter::GROUP), ("reduced", Filter::REDUCED)] {
+        let settings = WindowSettings::default();
+        let parts = settings.landmarks + 2 * settings.clones();
+        let mut state = State::new(run.start, &scenario.start_covariance(), parts + 2, &filter);
+        let mut step = Step::with_capacity(filter, parts + 2, 300).with_window(settings, 300);
+        let mut integrator = Integrator::new(state.nav.biases, scenario.noise, Interpolation::Cubic);
+        let mut frames = run.frames.iter().enumerate().peekable();
+        let (mut allocations, mut tracks, mut initialized) = (0, 0, 0);
+        for sample in &run.samples {
+            integrator.push(*sample).unwrap();
+            while let Some((k, frame)) = frames.next_if(|(_, frame)| frame.stamp <= sample.stamp) {
+                let mut measurements = pixels(&scenario, frame);
+                for pixel in &mut measurements {
+                    let Target::Landmark(id) = pixel.target else { continue };
+                    // One of twenty stays.
+                    let number = if id.is_multiple_of(20) { 0 } else { (k as u64 + 7 * id) / 10 };
+                    pixel.target = Target::Landmark(id + 1000 * number);
+                }
+                let all: Vec<&dyn Measurement> = measurements.iter().map(|one| one as &dyn Measurement).collect();
+                let before = ALLOCATIONS.with(Cell::get);
+                step.predict(&mut state, &integrator.take(frame.stamp).unwrap());
+                let corrected = step.correct(&mut state, &all).unwrap();
+                integrator.set_biases(state.nav.biases);
+                if k > 60 {
+                    allocations += ALLOCATIONS.with(Cell::get) - before;
+                    tracks += corrected.of_tracks[1][0];
+                    initialized += corrected.initialized;
+                }
+            }
+        }
+        assert_eq!(allocations, 0, "{name}");
+        assert!(tracks > 1000 && initialized > 0, "{name}: {tracks} {initialized}");
     }
 }

@@ -10,6 +10,13 @@ pub const MOST_SAMPLES: usize = 4096;
 /// The most frames and other instants that wait: those of a camera during 12 s without samples.
 pub const MOST_ITEMS: usize = 256;
 
+/// A camera without a frame for so long is not waited for, s: as long as `Slam3d` calls a pose good without landmarks.
+const SILENT_CAMERA_S: f64 = 1.0;
+/// Instants wait for the samples of an inertial sensor that is silent for so long, s: as many frames as the queue holds.
+const LONGEST_SILENCE_S: f64 = 12.0;
+/// Sensors have smaller numbers than this.
+pub const MOST_SENSORS: usize = 16;
+
 /// What is to be done at an instant.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum What {
@@ -68,6 +75,9 @@ pub struct Inbox {
     free: Vec<Vec<Seen>>,
     /// The newest sample.
     pub newest: Option<Stamp>,
+    /// The newest frame of each camera.
+    #[serde(default)]
+    cameras: [Option<Stamp>; MOST_SENSORS],
 }
 
 impl Default for Inbox {
@@ -77,6 +87,7 @@ impl Default for Inbox {
             items: VecDeque::with_capacity(MOST_ITEMS),
             free: Vec::with_capacity(MOST_ITEMS),
             newest: None,
+            cameras: [None; MOST_SENSORS],
         }
     }
 }
@@ -86,7 +97,7 @@ impl Inbox {
     pub fn clear(&mut self) {
         self.samples.clear();
         self.items.clear();
-        self.newest = None;
+        (self.newest, self.cameras) = (None, [None; MOST_SENSORS]);
     }
 
     /// Whether items are in the order of their stamps, and not more than wait.
@@ -106,6 +117,14 @@ impl Inbox {
         self.items.iter().any(|item| item.stamp == stamp && item.what.key() == what.key())
     }
 
+    /// Whether an instant beyond all samples follows others that wait: then the inertial sensor is silent, and the stamp is
+    /// not from the future.
+    pub fn continues(&self, stamp: Stamp) -> bool {
+        let since = |before: Stamp| stamp.since(before);
+        self.items.back().is_some_and(|last| (0.0..SILENT_CAMERA_S).contains(&since(last.stamp)))
+            && self.newest.is_some_and(|newest| since(newest) < LONGEST_SILENCE_S)
+    }
+
     /// Whether there is no room for one more.
     pub fn is_full(&self) -> bool {
         self.items.len() >= MOST_ITEMS
@@ -113,14 +132,22 @@ impl Inbox {
 
     /// Adds what waits at its place, behind others of its stamp.
     pub fn push(&mut self, stamp: Stamp, what: What) {
+        if let Key::Frame(Some(sensor)) = what.key()
+            && let Some(newest) = self.cameras.get_mut(sensor)
+        {
+            *newest = (*newest).max(Some(stamp));
+        }
         let at = self.items.partition_point(|item| item.stamp <= stamp);
         self.items.insert(at, Item { stamp, what });
     }
 
-    /// Removes the earliest instant if samples reach it.
-    pub fn pop_due(&mut self) -> Option<Item> {
-        let first = self.items.front()?.stamp;
-        if self.newest.is_some_and(|newest| newest >= first) { self.items.pop_front() } else { None }
+    /// Removes the earliest instant if samples reach it. Of two cameras, the slower one is waited for, but for no longer
+    /// than the window, s.
+    pub fn pop_due(&mut self, window_s: f64) -> Option<Item> {
+        let (first, newest) = (self.items.front()?.stamp, self.newest?);
+        let has_reached = |camera: &Stamp| *camera >= first || newest.since(*camera) > SILENT_CAMERA_S;
+        let is_due = newest.since(first) >= window_s || self.cameras.iter().flatten().all(has_reached);
+        if newest >= first && is_due { self.items.pop_front() } else { None }
     }
 
     /// Memory for a frame.

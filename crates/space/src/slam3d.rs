@@ -3,7 +3,7 @@
 use crate::check::{check, check_pose, is_definite};
 use crate::config::{Config, MapMode};
 use crate::estimator::{Bounds, Decision, Estimator, MOST_MEASUREMENTS, Observer, USUAL_MEASUREMENTS};
-use crate::inbox::{Inbox, MOST_SAMPLES, What};
+use crate::inbox::{Inbox, MOST_SAMPLES, MOST_SENSORS, What};
 use crate::input::{Frame, ImuSample, Odometry, Pose, Sensor};
 use crate::measured::Stated;
 use crate::output::{Counts, DropReason, Landmark, PoseEstimate, Quality, Step};
@@ -24,8 +24,6 @@ use std::f64::consts::PI;
 const JUMP_BACK_S: f64 = 2.0;
 /// No body that carries the sensor turns or is pushed more, rad/s and m/s².
 const MOST_IMU: (f64, f64) = (100.0, 1000.0);
-/// Sensors have smaller numbers than this.
-const MOST_SENSORS: usize = 16;
 /// Standard deviations of a start from a pose that is given, in motion: velocity, m/s; biases, rad/s and m/s².
 const GIVEN: (f64, f64, f64) = (2.0, 0.02, 0.2);
 /// Standard deviations of a start in a known map that states none: where a robot is put by hand, m and rad. Zero is what a
@@ -240,7 +238,9 @@ impl Slam3d {
         self.check_enabled()?;
         match self.guard.judge_follower(stamp, &self.limits()) {
             Verdict::SecondClock => return Err(DropReason::SecondClock),
-            Verdict::Stray { is_ahead: true } => return Err(DropReason::FromTheFuture),
+            Verdict::Stray { is_ahead: true } if !self.inbox.continues(stamp) => {
+                return Err(DropReason::FromTheFuture);
+            }
             Verdict::Stray { is_ahead: false } => return Err(DropReason::TooLate),
             _ => {}
         }
@@ -288,7 +288,8 @@ impl Slam3d {
             if running.begins() {
                 return None;
             }
-            let outcome = match inbox.pop_due() {
+            let window_s = self.config.timing.reorder_window_s;
+            let outcome = match inbox.pop_due(window_s) {
                 Some(item) => {
                     let outcome = running.take(item.stamp, &item.what, inbox, counts, observer);
                     if let What::Frame(seen) = item.what {
@@ -297,7 +298,6 @@ impl Slam3d {
                     outcome
                 }
                 None => {
-                    let window_s = self.config.timing.reorder_window_s;
                     let until = inbox.newest.map(|newest| newest - window_s);
                     let outcome = until.map_or(Ok(()), |until| running.pass_silence(until, inbox, counts));
                     if outcome.is_ok() {

@@ -165,16 +165,21 @@ impl Publishing {
         let mut transforms = vec![at(IMU_FRAME, &Se3::identity())];
         transforms.extend(self.run.cameras.iter().enumerate().map(|(k, camera)| at(&camera_frame(k), &camera.on_body)));
         self.tf_static.publish(&TFMessage { transforms })?;
+        self.publish_info(Stamp::default())
+    }
+
+    /// As drivers do, with each frame: subscribers that come late do not get what was published before.
+    fn publish_info(&self, stamp: Stamp) -> r2r::Result<()> {
         match self.run.cameras.first() {
-            Some(camera) => self.camera_info.publish(&self.info(camera)),
+            Some(camera) => self.camera_info.publish(&self.info(camera, stamp)),
             None => Ok(()),
         }
     }
 
-    fn info(&self, camera: &Camera) -> CameraInfo {
+    fn info(&self, camera: &Camera, stamp: Stamp) -> CameraInfo {
         let (f, c) = (camera.focal, &camera.centre);
         CameraInfo {
-            header: tf::header(Stamp::default(), &camera_frame(0)),
+            header: tf::header(stamp, &camera_frame(0)),
             height: self.scenario.camera.height_px as u32,
             width: self.scenario.camera.width_px as u32,
             distortion_model: "plumb_bob".to_owned(),
@@ -188,6 +193,7 @@ impl Publishing {
 
     /// One message for each camera that saw anything; an empty one where none did.
     fn publish_frame(&self, frame: &Frame, stamp: Stamp) -> r2r::Result<()> {
+        self.publish_info(stamp)?;
         let mut is_published = false;
         for (k, camera) in self.run.cameras.iter().enumerate() {
             let seen: Vec<(u32, Pixels)> = frame

@@ -6,12 +6,14 @@
 //! eliminated by the left null space of its Jacobian ([`project`]), and what is left shows the clones: used once, after a
 //! χ² gate. The rows of all tracks of a frame are added up ([`information`]) to no more than six for each clone, so that
 //! an update costs the same however many tracks have ended. Tracks that stay become landmarks of the state, up to a
-//! budget.
+//! budget. Where the camera hardly moves, the baseline between clones is [not known](parallax), and no range: such a track
+//! shows how clones are turned, as one of a point that is too [far](triangulate::far) away.
 //!
 //! The errors of clones are relative to the body of now, so that the rows have no columns of heading and position: the
 //! four unobservable directions stay what they are, whatever the linearization.
 
 pub mod information;
+pub mod parallax;
 pub mod project;
 #[cfg(test)]
 mod tests;
@@ -29,11 +31,12 @@ use crate::state::landmark::{Kind, Landmark};
 use crate::update::Workspace;
 use crate::update::dense::{DenseRows, update_dense};
 use information::Information;
-use nalgebra::Vector3;
+use nalgebra::{Matrix3, Vector3};
+use parallax::baseline_sigma;
 use project::Projection;
 use serde::{Deserialize, Serialize};
 use track::{MOST_VIEWS, Tracks};
-use triangulate::{Triangulated, triangulate};
+use triangulate::{Triangulated, far, triangulate};
 
 /// Most frames of a window.
 pub const MOST_FRAMES: usize = 20;
@@ -52,7 +55,8 @@ pub struct WindowSettings {
     pub landmarks: usize,
     /// Probability of the χ² gate that a track must pass.
     pub gate: f64,
-    /// A track whose inverse range is less certain than this part of it is refused.
+    /// A track whose range is less certain than this part of it is refused; where the baseline between its clones is, its
+    /// direction alone is used.
     pub range_sigma: f64,
     /// A track becomes a landmark if its range is known to this part of it.
     pub landmark_sigma: f64,
@@ -288,17 +292,22 @@ impl Window {
             if count < LEAST {
                 break;
             }
-            let found = triangulate(&self.sights).filter(|found| found.sigma <= self.settings.range_sigma);
-            let Some(found) = found else {
-                taken.refused += all;
+            let most = self.settings.range_sigma;
+            let known = baseline_sigma(&self.sights, &self.places, &self.prior, &axes).filter(|sigma| *sigma < most);
+            let is_known = |found: &Triangulated| known.is_some_and(|known| found.sigma.hypot(known) <= most);
+            let Some(found) = triangulate(&self.sights).filter(is_known) else {
+                if known.is_none() && self.see_far(&axes) {
+                    self.projection.add_to(&mut self.information);
+                    taken.used += count;
+                    taken.gated += all - count;
+                } else {
+                    taken.refused += all;
+                }
                 taken.tracks[0] += 1;
                 return;
             };
             let is_whole = self.projection.fill(&self.sights, &self.places, &found.place, &axes);
-            let (bound, clones) = (self.bounds[2 * count - 3], self.slots.len());
-            let passes = self.projection.square() <= bound
-                || self.projection.distance(&self.prior, clones).is_some_and(|distance| distance <= bound);
-            if is_whole && passes {
+            if is_whole && self.passes() {
                 if stays && found.sigma < self.settings.landmark_sigma && self.has_room(state) {
                     self.promote(state, id, &found, filter, work);
                     taken.initialized += 1;
@@ -317,6 +326,20 @@ impl Window {
             taken.gated += all;
             taken.tracks[1] += 1;
         }
+    }
+
+    /// Projects a track whose baseline is unknown as one of a point that is too far away to have one. Returns false where
+    /// it moved by more than the turns of the clones explain.
+    fn see_far(&mut self, axes: &Matrix3<f64>) -> bool {
+        far(&self.sights).is_some_and(|place| self.projection.fill(&self.sights, &self.places, &place, axes))
+            && self.passes()
+    }
+
+    /// Whether the track that was projected last passes the gate.
+    fn passes(&mut self) -> bool {
+        let (bound, clones) = (self.bounds[2 * self.sights.len() - 3], self.slots.len());
+        self.projection.square() <= bound
+            || self.projection.distance(&self.prior, clones).is_some_and(|distance| distance <= bound)
     }
 
     /// Looks up what was seen of a track.

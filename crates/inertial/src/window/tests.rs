@@ -1,8 +1,9 @@
 //! Formulas of the window, one by one.
 
 use super::information::Information;
+use super::parallax::baseline_sigma;
 use super::project::Projection;
-use super::triangulate::triangulate;
+use super::triangulate::{far, triangulate};
 use crate::clone::{PoseClone, clone_pose, find_clone};
 use crate::covariance::NAV;
 use crate::filter::Filter;
@@ -219,4 +220,79 @@ fn a_wild_pixel_does_not_move_the_point() {
     let moved = (after.place - before.place).norm() / (before.sigma * 5.0);
     assert!(moved < 4.0, "{moved}");
     // Without the weights it moves by more than ten standard deviations.
+}
+
+/// The joint covariance of the clones' errors, row by row.
+fn prior_of(scene: &Scene) -> Vec<f64> {
+    let row = |k: usize| scene.clones[k / 6].rows[k % 6 / 3] + k % 3;
+    let n = 6 * CLONES;
+    (0..n * n).map(|k| scene.state.covariance.get(row(k / n), row(k % n))).collect()
+}
+
+/// The variance of the longest baseline is that of moved states: its derivative by each error, against the joint
+/// covariance.
+#[test]
+fn a_baseline_is_known_as_well_as_clones_are_to_each_other() {
+    for (name, filter) in [("group", Filter::GROUP), ("reduced", Filter::REDUCED)] {
+        let mut scene = Scene::new(11, &filter);
+        // Without a lever, the camera is where the clone is.
+        scene.camera.translation = Vector3::zeros();
+        let sights = scene.sights(&mut Normal::new(12), 0.0, &filter);
+        let places: Vec<usize> = (0..CLONES).collect();
+        let stated = baseline_sigma(&sights, &places, &prior_of(&scene), &axes(&scene.state, &filter)).unwrap();
+        let (_, ray) = sights[CLONES - 1].ray();
+        let aside = |k: usize| {
+            let baseline = scene.clones[k].position - scene.clones[CLONES - 1].position;
+            baseline - ray * ray.dot(&baseline)
+        };
+        let longest = (0..CLONES).max_by(|a, b| aside(*a).norm().total_cmp(&aside(*b).norm())).unwrap();
+        let along = aside(longest) / aside(longest).norm();
+        // What the newest clone sees of the other, in the axes that it had before the errors.
+        let seen = |state: &State| {
+            let clone = |k: usize| find_clone(state, 200 + k as u64).unwrap();
+            let (other, newest) = (clone(longest), clone(CLONES - 1));
+            let own = newest.rotation.rotate_back(&(other.position - newest.position));
+            along.dot(&(scene.clones[CLONES - 1].rotation * own))
+        };
+        let (n, h) = (scene.state.covariance.dim(), 1e-6);
+        let gradient = DVector::from_fn(n, |row, _| {
+            let [plus, minus] = [h, -h].map(|by| {
+                let mut delta = vec![0.0; n];
+                delta[row] = by;
+                let mut moved = scene.state.clone();
+                moved.boxplus(&delta, &filter, &mut Vec::new());
+                seen(&moved)
+            });
+            (plus - minus) / (2.0 * h)
+        });
+        let covariance = DMatrix::from_fn(n, n, |i, j| scene.state.covariance.get(i, j));
+        let sigma = (gradient.transpose() * covariance * &gradient)[(0, 0)].sqrt() / aside(longest).norm();
+        assert!((stated / sigma - 1.0).abs() < 1e-5, "{name}: {stated} {sigma}");
+    }
+}
+
+/// Views from one place: there is no baseline, and the point that is too far away for a range has its direction from all
+/// of them; its rows have the turns of the clones alone.
+#[test]
+fn a_point_too_far_away_for_a_range_shows_turns_alone() {
+    let filter = Filter::GROUP;
+    let scene = Scene::new(13, &filter);
+    let mut normal = Normal::new(14);
+    let here: Vec<Sight> = (0..5)
+        .map(|_| scene.sight(&scene.clones[0], Vector2::new(normal.one(), normal.one()) * SIGMA, &filter))
+        .collect();
+    assert_eq!(baseline_sigma(&here, &[0; 5], &prior_of(&scene), &axes(&scene.state, &filter)), None);
+    let place = far(&here).unwrap();
+    let (centre, _) = here[0].ray();
+    let apart = (place - centre).normalize().cross(&(scene.point - centre).normalize()).norm();
+    assert!(apart < 3.0 * SIGMA, "{apart}");
+
+    let sights = scene.sights(&mut normal, 0.0, &filter);
+    let mut projection = Projection::default();
+    let places: Vec<usize> = (0..CLONES).collect();
+    let place = far(&sights).unwrap();
+    assert!(projection.fill(&sights, &places, &place, &axes(&scene.state, &filter)));
+    for h in &projection.h[..CLONES] {
+        assert!(h.fixed_columns::<3>(0).norm() < 1e-3 * h.fixed_columns::<3>(3).norm(), "{h}");
+    }
 }

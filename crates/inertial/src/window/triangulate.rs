@@ -9,6 +9,9 @@ use crate::sight::Sight;
 use crate::window::track::MOST_VIEWS;
 use nalgebra::{Matrix2x3, Matrix3, Vector2, Vector3};
 
+/// A point without a range is so far away, m: a metre of motion moves it by 1/75 pixel of a focal length of 400.
+pub const FAR_M: f64 = 3e4;
+
 /// A point.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Triangulated {
@@ -48,11 +51,8 @@ impl Relative {
     }
 }
 
-/// Where the views of a point meet; `None` where they do not, or the point is at no finite range.
-pub fn triangulate(sights: &[Sight]) -> Option<Triangulated> {
-    const ITERATIONS: usize = 8;
-    /// A step of less than this in normalized coordinates is no part of a pixel.
-    const CONVERGED: f64 = 1e-6;
+/// The views from the newest camera, how many they are, and how that camera is turned and where it is.
+fn from_newest(sights: &[Sight]) -> Option<([Relative; MOST_VIEWS], usize, Matrix3<f64>, Vector3<f64>)> {
     let newest = sights.last()?;
     let camera = |sight: &Sight| {
         let rotation = sight.rotation * sight.view.camera.rotation.matrix();
@@ -73,6 +73,16 @@ pub fn triangulate(sights: &[Sight]) -> Option<Triangulated> {
         let weight = sight.view.sigma.map(|sigma| 1.0 / sigma);
         *slot = Relative { turn: back * own, shift: back * (sensor - centre), pixel: sight.view.normalized, weight };
     }
+    Some((relative, count, own, sensor))
+}
+
+/// Where the views of a point meet; `None` where they do not, or the point is at no finite range.
+pub fn triangulate(sights: &[Sight]) -> Option<Triangulated> {
+    const ITERATIONS: usize = 8;
+    /// A step of less than this in normalized coordinates is no part of a pixel.
+    const CONVERGED: f64 = 1e-6;
+    let (relative, count, own, sensor) = from_newest(sights)?;
+    let newest = sights.last()?;
     let relative = &relative[..count];
     let mut x = newest.view.normalized.push(linear_start(relative, &newest.view.normalized)?);
     let mut information = Matrix3::zeros();
@@ -92,6 +102,20 @@ pub fn triangulate(sights: &[Sight]) -> Option<Triangulated> {
         sigma: variance.sqrt() / x.z,
         sensor,
     })
+}
+
+/// A point in the direction in which the newest camera has it by all views, [`FAR_M`] away; `None` where they do not agree
+/// on one.
+pub fn far(sights: &[Sight]) -> Option<Vector3<f64>> {
+    const ITERATIONS: usize = 3;
+    let (relative, count, own, sensor) = from_newest(sights)?;
+    let mut x = sights.last()?.view.normalized.push(0.0);
+    for _ in 0..ITERATIONS {
+        let (information, vector) = normal_equations(&relative[..count], &x)?;
+        let step = information.fixed_view::<2, 2>(0, 0).into_owned().cholesky()?.solve(&vector.xy());
+        x += step.push(0.0);
+    }
+    x.iter().all(|x| x.is_finite()).then(|| sensor + own * Vector3::new(x.x, x.y, 1.0) * FAR_M)
 }
 
 /// ρ by least squares: (x_i × (a_i + ρ b_i)) = 0 in its first two rows.

@@ -8,8 +8,8 @@ use super::scenario::{CameraKind, MotionKind, SpaceScenario};
 #[error(
     "no scenario in space is called '{0}'; there are MOTION-CAMERA-GRADE with rest, circle, helix, drone, hand or car, \
      with mono, stereo or several, with consumer, industrial or tactical, as in drone-mono-industrial, and the same \
-     with -standing, -gap, -outliers, -late, -false, -misses or -vibration behind it, or with -tracks150 for 150 points a \
-     frame whose tracks end"
+     with -standing, -gap, -outliers, -late, -false, -misses or -vibration behind it, with -tracks150 for 150 points a \
+     frame whose tracks end, or with -120s for a run of 120 s"
 )]
 pub struct UnknownSpaceScenario(pub String);
 
@@ -29,6 +29,8 @@ const TROUBLES: [Trouble; 7] = [
 
 /// So many tracks a frame may have.
 const MOST_TRACKS: std::ops::RangeInclusive<u64> = 1..=300;
+/// So long a run may be, s.
+const LONGEST_S: std::ops::RangeInclusive<u64> = 1..=3600;
 
 impl SpaceScenario {
     /// So many points a frame, of which each is followed for 10 frames on average, as by trackers of corners.
@@ -83,6 +85,11 @@ impl SpaceScenario {
             let tracks = word.strip_prefix("tracks").and_then(|number| number.parse().ok());
             if let Some(tracks) = tracks.filter(|tracks| MOST_TRACKS.contains(tracks)) {
                 scenario.follow_tracks(tracks);
+                continue;
+            }
+            let seconds = word.strip_suffix('s').and_then(|number| number.parse().ok());
+            if let Some(seconds) = seconds.filter(|seconds| LONGEST_S.contains(seconds)) {
+                scenario.duration_s = seconds as f64;
                 continue;
             }
             let (_, trouble) = TROUBLES.iter().find(|(name, _)| *name == word).ok_or_else(unknown)?;

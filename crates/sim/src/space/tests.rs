@@ -125,6 +125,38 @@ fn troubles_are_in_the_run_and_nowhere_else() {
     assert!((apart - 5.0).abs() < 0.01, "{apart}");
 }
 
+/// With `-tracks150`, a frame has up to 150 points, each is followed for ten frames on average, and no identity comes back
+/// once it was lost; the run says of which landmark each track is.
+#[test]
+fn tracks_end_and_do_not_come_back() {
+    let run = simulate(&SpaceScenario::named("drone-mono-industrial-tracks150").unwrap(), 5).unwrap();
+    let mut frames_of = std::collections::BTreeMap::<u64, Vec<usize>>::new();
+    for (k, frame) in run.frames.iter().enumerate() {
+        assert!(frame.seen.len() <= 150, "{}", frame.seen.len());
+        frame.seen.iter().for_each(|seen| frames_of.entry(seen.id).or_default().push(k));
+    }
+    let views: usize = frames_of.values().map(Vec::len).sum();
+    assert!(views as f64 > 100.0 * run.frames.len() as f64, "{views}");
+    let length = views as f64 / frames_of.len() as f64;
+    assert!((9.0..11.0).contains(&length), "{length} frames");
+    for (id, frames) in &frames_of {
+        assert!(frames.windows(2).all(|pair| pair[1] == pair[0] + 1), "{id}: {frames:?}");
+        assert!(run.landmarks.contains_key(id), "{id}");
+    }
+    // Points, as without tracks, by identities of their own.
+    let seen = &run.frames[100].seen[0];
+    let Pixels::One(at) = seen.at else { panic!("one camera") };
+    let x = (run.frames[100].truth.pose * run.cameras[0].on_body).inverse().transform(&run.landmarks[&seen.id]);
+    let camera = &run.cameras[0];
+    assert!((x.xy() / x.z * camera.focal + camera.centre - at).norm() < 6.0, "{at}");
+}
+
+#[test]
+fn a_run_is_as_long_as_its_name_says() {
+    let scenario = SpaceScenario::named("circle-stereo-industrial-standing-120s").unwrap();
+    assert_eq!((scenario.duration_s, scenario.start.rest_s), (120.0, 2.0));
+}
+
 #[test]
 fn saturation_cuts_what_is_measured() {
     let mut scenario = SpaceScenario::named("drone-mono-tactical").unwrap();
@@ -140,7 +172,9 @@ fn names_are_scenarios_and_what_is_not_one_is_named() {
         scenario.validate().unwrap();
         assert_eq!(SpaceScenario::from_yaml(&serde_yaml_ng::to_string(&scenario).unwrap()).unwrap(), scenario);
     }
-    for wrong in ["", "drone", "drone-mono", "drone-mono-industrial-fog", "x-mono-industrial"] {
+    for wrong in
+        ["", "drone", "drone-mono", "drone-mono-industrial-fog", "x-mono-industrial", "drone-mono-industrial-0s"]
+    {
         assert!(SpaceScenario::named(wrong).unwrap_err().to_string().contains("MOTION-CAMERA-GRADE"), "{wrong}");
     }
     assert!(SpaceScenario::from_yaml("imu: {gap_s: -1}").unwrap_err().to_string().contains("imu.gap_s"));

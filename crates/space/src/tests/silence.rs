@@ -1,11 +1,14 @@
 //! Sensors that fall silent: the pose becomes wide, is never wrong and sure, and is right again soon.
 
-use super::{RATE_HZ, config, error, run, slam, steps};
+use super::{RATE_HZ, Run, config, error, run, slam, steps};
 use crate::Quality;
 
 /// Plays a run without the samples and frames of an interval; the deviations of all steps, and the errors behind it.
 fn with_gap(seconds: f64, gap: (f64, f64), imu: bool, frames_too: bool, seed: u64) -> (Vec<f64>, Vec<(f64, f64, f64)>) {
-    let run = run(seconds, seed, false);
+    with_gap_in(run(seconds, seed, false), gap, imu, frames_too)
+}
+
+fn with_gap_in(run: Run, gap: (f64, f64), imu: bool, frames_too: bool) -> (Vec<f64>, Vec<(f64, f64, f64)>) {
     let mut slam = slam(config());
     let mut frames = run.frames.iter().peekable();
     let (mut all, mut ahead) = (Vec::new(), Vec::new());
@@ -46,6 +49,16 @@ fn an_inertial_sensor_that_is_silent_is_bridged() {
         assert!(worst < 5.0, "{silent_s} s, frames too {frames_too}: {worst} sigma");
         assert!(behind < 0.3, "{silent_s} s, frames too {frames_too}: {behind} m");
     }
+}
+
+/// Where frames go on for ten seconds, they wait for the samples behind the silence, and none is from the future: without
+/// the last five seconds of them, a single camera does not find back.
+#[test]
+fn a_camera_bridges_an_inertial_sensor_that_is_silent() {
+    let (_, ahead) = with_gap_in(run(28.0, 1, true), (8.0, 18.0), true, false);
+    let behind = ahead.iter().filter(|(t, ..)| *t > 20.0).map(|(_, off, _)| *off).fold(0.0, f64::max);
+    println!("{behind} m");
+    assert!(behind < 1.0, "{behind} m");
 }
 
 #[test]

@@ -74,13 +74,13 @@ fn stand(seconds: usize) {
     let (mut worst, mut least) = (0.0_f64, [f64::MAX; 2]);
     for k in 0..200 * seconds {
         let stamp = Stamp::from_secs(k as f64 * 0.005);
-        if k % 10 == 0 {
+        if k % 20 == 0 {
             let mut corner = |id: u64| {
                 let x =
                     Vector3::new(3.0 * (id as f64).sin(), 2.0 * (2.0 * id as f64).sin(), 4.0 + (3.0 * id as f64).sin());
                 let pixel = x.xy() / x.z + Vector2::from_fn(|_, _| normal() / 400.0);
                 // A fifth of the tracks stay.
-                let track = if id.is_multiple_of(5) { id } else { id + 100 * ((k as u64 / 10 + 7 * id) / 10) };
+                let track = if id.is_multiple_of(5) { id } else { id + 100 * ((k as u64 / 20 + 7 * id) / 10) };
                 Seen { id: track, sensor: 0, value: Value::Normalized(pixel) }
             };
             slam.push_frame(&Frame { stamp, seen: (0..40).map(&mut corner).collect() }).unwrap();
@@ -104,12 +104,6 @@ fn stand(seconds: usize) {
 }
 
 #[test]
-fn at_rest_the_pose_does_not_drift() {
-    stand(30);
-}
-
-#[test]
-#[ignore = "ten minutes of a robot that stands: it fails, at 5.2 standard deviations of 3"]
 fn at_rest_for_ten_minutes_the_pose_does_not_drift() {
     stand(600);
 }
