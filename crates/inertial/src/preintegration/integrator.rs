@@ -213,11 +213,14 @@ struct Outage {
 }
 
 impl Outage {
-    /// Adds what is unknown to an increment that ends at a stamp: with σ_w and σ_a constant over the T seconds without
-    /// samples, a rotation of σ_w T and a velocity of σ_a T at their end; of a part of t seconds, variances as t T, so
-    /// that those of all parts are the whole. Turned about, gravity adds σ_w g t/2 to the acceleration.
+    /// Adds what is unknown to an increment that ends at a stamp: with σ_w and σ_a constant over the t seconds without
+    /// samples, a rotation of σ_w t and a velocity of σ_a t at their end. Frames that go on meanwhile make the parts
+    /// short; the unknown is not another one in each of them, but constant for τ, and variances are as t τ: what is a
+    /// straight line over 0.1 s to both sides is one for τ = 0.2 s. Turned about, gravity adds σ_w g t/2 to the
+    /// acceleration.
     fn add_to(&self, taken: &mut Preintegrated, stamp: Stamp) {
-        let (t, share) = (self.seconds, (self.seconds * self.of_seconds).sqrt());
+        let t = self.seconds;
+        let share = (t * t.max(2.0 * LONGEST_INTERVAL_S).min(self.of_seconds)).sqrt();
         let turn = self.unknown.0 * share;
         let velocity = self.unknown.1.hypot(self.unknown.0 * GRAVITY * 0.5 * t) * share;
         let position = velocity * (0.5 * t + stamp.since(self.end));

@@ -55,10 +55,15 @@ fn an_inertial_sensor_that_is_silent_is_bridged() {
 /// the last five seconds of them, a single camera does not find back.
 #[test]
 fn a_camera_bridges_an_inertial_sensor_that_is_silent() {
-    let (_, ahead) = with_gap_in(run(28.0, 1, true), (8.0, 18.0), true, false);
-    let behind = ahead.iter().filter(|(t, ..)| *t > 20.0).map(|(_, off, _)| *off).fold(0.0, f64::max);
-    println!("{behind} m");
-    assert!(behind < 1.0, "{behind} m");
+    for seed in 1..=8 {
+        let (all, ahead) = with_gap_in(run(28.0, seed, true), (8.0, 18.0), true, false);
+        let worst = all.iter().copied().fold(0.0, f64::max);
+        let behind = ahead.iter().filter(|(t, ..)| *t > 20.0).map(|(_, off, _)| *off).fold(0.0, f64::max);
+        println!("{seed}: {worst} sigma, {behind} m");
+        // Of six numbers, the largest of 560 frames.
+        assert!(worst < 6.5, "{seed}: {worst} sigma");
+        assert!(behind < 0.1, "{seed}: {behind} m");
+    }
 }
 
 #[test]
