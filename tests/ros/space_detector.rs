@@ -61,9 +61,9 @@ fn a_robot_is_localized_by_what_a_real_detector_sees_in_images() {
     let domain = domain();
     let node = start(env!("CARGO_BIN_EXE_slam3d_node"), &domain, &arguments);
     let stream: Value = serde_json::from_str(&std::fs::read_to_string(&input).unwrap()).unwrap();
-    let images = stream["messages"].as_array().unwrap().iter().filter(|message| message.get("tags").is_some());
+    let mut images = stream["messages"].as_array().unwrap().iter().filter(|message| message.get("tags").is_some());
     // An image without tags is no step.
-    let last = images.filter(|image| !image["tags"].as_array().unwrap().is_empty()).next_back().unwrap();
+    let last = images.rfind(|image| !image["tags"].as_array().unwrap().is_empty()).unwrap();
     let last = last["ns"].to_string();
     let arguments = [input.to_str().unwrap(), output.to_str().unwrap(), &last, "plain"];
     let said = run_peer("space_tags.py", &domain, &arguments).unwrap();

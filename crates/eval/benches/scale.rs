@@ -96,9 +96,8 @@ fn main() {
             let config = recording.config.clone().unwrap_or_default();
             let mut config = Config { filter: filter.clone(), ..config };
             config.map.local_features = *parts;
-            if *parts > 0 {
-                config.map.max_features = 100_000;
-            }
+            // One map stays one.
+            config.map.max_features = if *parts > 0 { 100_000 } else { 5_000 };
             let run = run(&recording, &config, |_| ()).expect("the settings are valid");
             if let Some((status, _)) = &run.parts {
                 println!("<!-- {status:?} -->");

@@ -78,6 +78,9 @@ pub struct Inbox {
     /// The newest frame of each camera.
     #[serde(default)]
     cameras: [Option<Stamp>; MOST_SENSORS],
+    /// Whether nothing more comes: no camera is waited for.
+    #[serde(skip)]
+    pub has_ended: bool,
 }
 
 impl Default for Inbox {
@@ -88,6 +91,7 @@ impl Default for Inbox {
             free: Vec::with_capacity(MOST_ITEMS),
             newest: None,
             cameras: [None; MOST_SENSORS],
+            has_ended: false,
         }
     }
 }
@@ -146,7 +150,8 @@ impl Inbox {
     pub fn pop_due(&mut self, window_s: f64) -> Option<Item> {
         let (first, newest) = (self.items.front()?.stamp, self.newest?);
         let has_reached = |camera: &Stamp| *camera >= first || newest.since(*camera) > SILENT_CAMERA_S;
-        let is_due = newest.since(first) >= window_s || self.cameras.iter().flatten().all(has_reached);
+        let is_late = self.has_ended || newest.since(first) >= window_s;
+        let is_due = is_late || self.cameras.iter().flatten().all(has_reached);
         if newest >= first && is_due { self.items.pop_front() } else { None }
     }
 

@@ -273,6 +273,11 @@ impl Slam3d {
         Limits { max_ahead_s: self.config.timing.max_ahead_s, jump_back_s: JUMP_BACK_S }
     }
 
+    /// The recording has ended: what waits for other cameras is due, as far as there are samples.
+    pub fn finish(&mut self) {
+        self.inbox.has_ended = true;
+    }
+
     /// The next step that is due.
     pub fn poll(&mut self) -> Option<Step> {
         self.poll_observed(&mut ())

@@ -153,6 +153,10 @@ fn with_inertial(
             break;
         }
     }
+    slam.finish();
+    while let Some(step) = timed_poll(&mut slam, &mut session) {
+        session.take(&step);
+    }
     session.count_dropped(slam.counts());
     let landmarks = slam.state().map(points).unwrap_or_default();
     Ok((session, landmarks, begin.warning.into_iter().collect()))
