@@ -370,7 +370,9 @@ class Slam3d:
         """Asks for a step at an instant, ns."""
     def poll(self) -> Step3d | None:
         """The next step that is due; None where there is none."""
-    def run_arrays(self, arrays: Mapping[str, Any], mount: _Pose | None) -> Steps3d: ...
+    def finish(self) -> None:
+        """The input has ended: frames that wait for those of other cameras are due."""
+    def run_arrays(self, arrays: Mapping[str, Any], mount: _Pose | None, finish: bool) -> Steps3d: ...
     def equip(self, recording: Recording3d) -> None:
         """Sets the cameras and the start of a recording."""
     def predicted(self) -> Pose3d | None:

@@ -80,7 +80,7 @@ class Slam3d(_lienav.Slam3d):
             "odometry": contiguous("odometry", odometry, Odometry3d),
             "poses": contiguous("poses", poses, Poses3d),
         }
-        return self.run_arrays(arrays, mount)
+        return self.run_arrays(arrays, mount, recording is not None)
 
     def load_map(self, map: Map3d | str | os.PathLike[str]) -> None:
         """Takes a map, or the path of one: its landmarks replace those of the state."""

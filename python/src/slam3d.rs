@@ -367,15 +367,21 @@ impl Slam3d {
         self.waiting.pop_front().or_else(|| py.detach(|| next(&mut self.slam)))
     }
 
+    /// The input has ended: frames that wait for other cameras are due.
+    fn finish(&mut self) {
+        self.slam.finish();
+    }
+
     /// Arrays of messages, then all steps that are due.
     fn run_arrays<'py>(
         &mut self,
         py: Python<'py>,
         arrays: SpaceArrays<'py>,
         mount: Option<&Bound<'py, PyAny>>,
+        finish: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
         let all = messages(&arrays, &pose_or_identity("mount", mount)?)?;
-        self.run_all(py, &all)
+        self.run_all(py, &all, finish)
     }
 
     /// The cameras and the start of a recording.
@@ -504,7 +510,7 @@ fn read_map(path: &Bound<'_, PyAny>) -> PyResult<Map3d> {
 }
 
 impl Slam3d {
-    fn run_all<'py>(&mut self, py: Python<'py>, messages: &[Message]) -> PyResult<Bound<'py, PyAny>> {
+    fn run_all<'py>(&mut self, py: Python<'py>, messages: &[Message], finish: bool) -> PyResult<Bound<'py, PyAny>> {
         for some in messages.chunks(AT_ONCE) {
             let (slam, waiting) = (&mut self.slam, &mut self.waiting);
             py.detach(|| {
@@ -522,6 +528,10 @@ impl Slam3d {
                 }
             });
             py.check_signals()?;
+        }
+        if finish {
+            self.slam.finish();
+            self.waiting.extend(std::iter::from_fn(|| next(&mut self.slam)));
         }
         let steps = std::mem::take(&mut self.waiting);
         step_arrays(py, &Vec::from(steps))

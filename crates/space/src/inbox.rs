@@ -141,6 +141,7 @@ impl Inbox {
         {
             *newest = (*newest).max(Some(stamp));
         }
+        self.has_ended = false;
         let at = self.items.partition_point(|item| item.stamp <= stamp);
         self.items.insert(at, Item { stamp, what });
     }

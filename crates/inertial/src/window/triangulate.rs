@@ -51,8 +51,16 @@ impl Relative {
     }
 }
 
-/// The views from the newest camera, how many they are, and how that camera is turned and where it is.
-fn from_newest(sights: &[Sight]) -> Option<([Relative; MOST_VIEWS], usize, Matrix3<f64>, Vector3<f64>)> {
+/// The views of a point as the newest camera has them.
+struct Views {
+    relative: [Relative; MOST_VIEWS],
+    count: usize,
+    /// How the newest camera is turned, and where it is.
+    own: Matrix3<f64>,
+    sensor: Vector3<f64>,
+}
+
+fn from_newest(sights: &[Sight]) -> Option<Views> {
     let newest = sights.last()?;
     let camera = |sight: &Sight| {
         let rotation = sight.rotation * sight.view.camera.rotation.matrix();
@@ -73,7 +81,7 @@ fn from_newest(sights: &[Sight]) -> Option<([Relative; MOST_VIEWS], usize, Matri
         let weight = sight.view.sigma.map(|sigma| 1.0 / sigma);
         *slot = Relative { turn: back * own, shift: back * (sensor - centre), pixel: sight.view.normalized, weight };
     }
-    Some((relative, count, own, sensor))
+    Some(Views { relative, count, own, sensor })
 }
 
 /// Where the views of a point meet; `None` where they do not, or the point is at no finite range.
@@ -81,7 +89,7 @@ pub fn triangulate(sights: &[Sight]) -> Option<Triangulated> {
     const ITERATIONS: usize = 8;
     /// A step of less than this in normalized coordinates is no part of a pixel.
     const CONVERGED: f64 = 1e-6;
-    let (relative, count, own, sensor) = from_newest(sights)?;
+    let Views { relative, count, own, sensor } = from_newest(sights)?;
     let newest = sights.last()?;
     let relative = &relative[..count];
     let mut x = newest.view.normalized.push(linear_start(relative, &newest.view.normalized)?);
@@ -108,7 +116,7 @@ pub fn triangulate(sights: &[Sight]) -> Option<Triangulated> {
 /// on one.
 pub fn far(sights: &[Sight]) -> Option<Vector3<f64>> {
     const ITERATIONS: usize = 3;
-    let (relative, count, own, sensor) = from_newest(sights)?;
+    let Views { relative, count, own, sensor } = from_newest(sights)?;
     let mut x = sights.last()?.view.normalized.push(0.0);
     for _ in 0..ITERATIONS {
         let (information, vector) = normal_equations(&relative[..count], &x)?;
