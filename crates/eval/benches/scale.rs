@@ -10,7 +10,7 @@ use lienav_io::bag::Topics;
 use lienav_io::recording::{Input, Recording, open_with};
 use lienav_io::truth::{MAX_TRUTH_GAP_S, Truth};
 use lienav_sim::Scenario;
-use lienav_slam::Config;
+use lienav_slam::{Config, WhenFull};
 
 /// Waypoints of an orchard that are gone twice, at the end.
 const AGAIN: usize = 10;
@@ -96,8 +96,11 @@ fn main() {
             let config = recording.config.clone().unwrap_or_default();
             let mut config = Config { filter: filter.clone(), ..config };
             config.map.local_features = *parts;
-            // One map stays one.
-            config.map.max_features = if *parts > 0 { 100_000 } else { 5_000 };
+            if *parts > 0 {
+                config.map.max_features = 100_000;
+            } else {
+                config.map.when_full = WhenFull::Refuse;
+            }
             let run = run(&recording, &config, |_| ()).expect("the settings are valid");
             if let Some((status, _)) = &run.parts {
                 println!("<!-- {status:?} -->");

@@ -236,8 +236,8 @@ settings! {
     pub struct MapConfig {
         /// The most landmarks in the map.
         ///
-        /// More than 5000 only if the map is made in parts: see `map.local_features`. One that goes on in submaps when
-        /// it is full has no such limit from then on.
+        /// More than 5000 only if the map is made in parts: see `map.local_features`. A value up to 500 is
+        /// no limit of a map that goes on in submaps: see `map.when_full`.
         max_features: usize = 500, within 1.0..=1e6;
         /// The map is made in parts of about so many landmarks, for maps of more than some hundred; 0: in one until it is full.
         ///
@@ -298,10 +298,11 @@ words! {
 words! {
     /// What happens to a new landmark when the map is full.
     pub enum WhenFull {
-        /// The map becomes the first submap, and goes on in submaps of fifty: see `map.local_features`.
+        /// The map becomes the first submap, and goes on in submaps of fifty: see `map.local_features`. One of 500 does,
+        /// whether it is full or not.
         ///
         /// Where that cannot be (`localization`, `extend`, a filter in coordinates of the world, a program without
-        /// `lienav-submaps`, `map.max_features` below 100 or above 1000), it is left out as with `refuse`.
+        /// `lienav-submaps`, `map.max_features` below 100), it is left out as with `refuse`.
         Submaps = "submaps",
         /// It is left out, and counted as `map_full`.
         Refuse = "refuse",

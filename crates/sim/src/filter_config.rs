@@ -29,7 +29,7 @@ impl Simulation {
             motion: motion(scenario),
             sensor: sensor(scenario, range_factor(scenario, filter)),
             gate: gate(scenario),
-            map: map(scenario),
+            map: map(scenario, self.landmarks().len()),
             initial: self.initial_config(),
             absolute: absolute(scenario),
             calibration: calibration(scenario),
@@ -140,9 +140,20 @@ fn timing(scenario: &Scenario) -> TimingConfig {
     TimingConfig { reorder_window_s, hold_features_s: defaults.hold_features_s.max(1.5 * delay_s), ..defaults }
 }
 
-/// A map that is larger than one joint covariance is good for goes on in submaps by itself.
-fn map(scenario: &Scenario) -> MapConfig {
-    MapConfig { forget_after_s: scenario.forget_after_s, ..MapConfig::default() }
+/// The most that one joint covariance can be for. A map in parts may have more: where it is made so is not a matter of
+/// the sensors.
+const MOST_FEATURES: usize = 5000;
+
+/// Room for every feature where the map is kept.
+fn map(scenario: &Scenario, landmarks: usize) -> MapConfig {
+    let defaults = MapConfig::default();
+    // Without identities, clutter begins features as well, and some features are begun twice.
+    let wanted = if scenario.sensor.identified { landmarks } else { 2 * landmarks };
+    MapConfig {
+        max_features: defaults.max_features.max(wanted).min(MOST_FEATURES),
+        forget_after_s: scenario.forget_after_s,
+        ..defaults
+    }
 }
 
 #[cfg(test)]

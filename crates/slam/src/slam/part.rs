@@ -4,9 +4,9 @@ use crate::estimator::Estimator;
 use crate::slam::Slam;
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
-use lienav_planar::config::{Config, MapConfig, MapMode, WhenFull};
+use lienav_planar::config::{MapConfig, MapMode, WhenFull};
 use lienav_planar::filter::Coordinates;
-use lienav_planar::output::{DropReason, PoseEstimate};
+use lienav_planar::output::PoseEstimate;
 use lienav_planar::state::{FIRST_OWN_ID, State};
 use nalgebra::{DMatrix, Matrix2, Matrix2x3, Matrix3, Vector2};
 
@@ -140,19 +140,20 @@ impl LocalMap<'_> {
 
 /// A map that goes on in submaps has submaps of so many landmarks: four times what most robots see at once.
 const IN_SUBMAP: usize = 50;
-/// And room for so many, the most that `map.max_features` may be.
+/// One covariance is good for so many: one step of a hundred takes 0.4 ms with 300 landmarks, and 6 ms with 1,000
+/// (docs/submaps.md).
+const GOOD_FOR_ONE: usize = 500;
+/// Where `map.max_features` is no more than that, submaps have room for so many, the most that it may be.
 const ROOM: usize = 1_000_000;
 /// Who sets `map.max_features` lower than this means a bound, and gets it.
 const LEAST_OUTGROWN: usize = 2 * IN_SUBMAP;
 
 impl Slam {
-    /// Whether the map was full for a new landmark and is to go on in submaps, as `map.when_full` says, and can: between
-    /// two steps, while the robot is not searched for.
+    /// Whether the map is full, or larger than one covariance is good for, and is to go on in submaps, as `map.when_full`
+    /// says, and can: between two steps, while the robot is not searched for.
     pub fn is_outgrown(&self) -> bool {
-        let (Config { map, .. }, state) = (&self.config, &self.estimator.state);
-        let is_full = || {
-            state.landmarks.len() - state.points() >= map.max_features && self.tally.counts.get(DropReason::MapFull) > 0
-        };
+        let (map, state) = (&self.config.map, &self.estimator.state);
+        let is_full = || state.landmarks.len() - state.points() >= map.max_features.min(GOOD_FOR_ONE);
         let is_idle = || self.search.global.is_none() && !self.is_recovering() && !self.is_between();
         self.may_outgrow_one() && is_full() && is_idle()
     }
@@ -226,7 +227,8 @@ impl Slam {
 
 /// The settings of a map that goes on in submaps.
 pub(super) fn in_submaps(map: &MapConfig) -> MapConfig {
-    MapConfig { local_features: IN_SUBMAP, max_features: ROOM, ..map.clone() }
+    let max_features = if map.max_features > GOOD_FOR_ONE { map.max_features } else { ROOM };
+    MapConfig { local_features: IN_SUBMAP, max_features, ..map.clone() }
 }
 
 impl Estimator {
