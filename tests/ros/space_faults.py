@@ -172,8 +172,8 @@ class Body(Node):
         self.anchor_wanted = True
         self.run(3.0)
 
-    def begin_anew(self):
-        """The filter begins anew where it is: its estimates are in another frame from here on."""
+    def reinitialized(self):
+        """The filter is reinitialized where it is: its estimates are in another frame from here on."""
         self.run(0.3)
         self.anchor_wanted = True
 
@@ -252,9 +252,9 @@ def clock_set_ahead(body, long):
 
 @fault(words='set back', recovers_s=6.0, jumps=1)
 def clock_set_back(body, long):
-    """The clock of all sensors is set back; the filter begins anew where it is."""
+    """The clock of all sensors is set back; the filter is reinitialized where it is."""
     body.shift_ns -= 60 * SECOND
-    body.begin_anew()
+    body.reinitialized()
     body.run(1.0)
     return 'all stamps 60 s earlier'
 
@@ -300,7 +300,7 @@ def slam_killed(body, long):
     """slam3d_node is killed and started again; it begins a new map where it is."""
     body.processes['slam'].kill()
     body.processes['slam'].wait()
-    body.begin_anew()
+    body.reinitialized()
     body.start('slam')
     return 'SIGKILL, and started again'
 

@@ -16,6 +16,7 @@ mod map;
 mod motions;
 mod odometry_faults;
 mod out_of_sequence;
+mod outgrown;
 mod outside;
 mod part;
 mod point;
@@ -207,7 +208,7 @@ impl Slam {
     pub fn reconfigure(&mut self, config: Config) -> Result<(), String> {
         config.validate().map_err(|e| e.to_string())?;
         let goes_on = self.of_submaps.has_outgrown_one && config.map.local_features == 0;
-        let config = if goes_on { Config { map: part::in_submaps(&config.map), ..config } } else { config };
+        let config = if goes_on { Config { map: outgrown::in_submaps(&config.map), ..config } } else { config };
         check_change(&self.config, &config, SPECS)?;
         if config.makes_submaps() != self.config.makes_submaps() {
             return Err(OTHER_MAP.to_owned());

@@ -54,7 +54,7 @@ pub fn is_definite(covariance: &Matrix6<f64>) -> bool {
 }
 
 /// The covariance of the pose of a state as it may be published; `None` where the state is no longer one: numbers beyond
-/// all scales, a rotation that is none, or a covariance that is not positive semidefinite within rounding.
+/// all scales, a matrix that is no rotation, or a covariance that is not positive semidefinite within rounding.
 pub fn sound(nav: &Nav, covariance: &Matrix6<f64>) -> Option<Matrix6<f64>> {
     let is_sound = nav.position.iter().chain(nav.velocity.iter()).all(|x| x.abs() < ABSURD)
         && nav.rotation.orthogonality_error() < NOT_A_ROTATION;

@@ -145,31 +145,30 @@ fn with_inertial(
             };
         }
         let _ = slam.push_imu(&imu_sample(sample.stamp, sample.rate, sample.force));
-        while let Some(step) = timed_poll(&mut slam, &mut session) {
-            session.take(&step);
-        }
+        take_steps(&mut slam, &mut session);
         if slam.counts().get(DropReason::InvalidCovariance) > 0 {
             session.fail(sample.stamp);
             break;
         }
     }
     slam.finish();
-    while let Some(step) = timed_poll(&mut slam, &mut session) {
-        session.take(&step);
-    }
+    take_steps(&mut slam, &mut session);
     session.count_dropped(slam.counts());
     let landmarks = slam.state().map(points).unwrap_or_default();
     Ok((session, landmarks, begin.warning.into_iter().collect()))
 }
 
-fn timed_poll(slam: &mut Slam3d, session: &mut Session) -> Option<lienav_space::Step> {
-    let begin = Instant::now();
-    let step = match &mut session.watch {
-        Some(watch) => slam.poll_observed(watch),
-        None => slam.poll(),
-    };
-    session.spent_s += begin.elapsed().as_secs_f64();
-    step
+fn take_steps(slam: &mut Slam3d, session: &mut Session) {
+    loop {
+        let begin = Instant::now();
+        let step = match &mut session.watch {
+            Some(watch) => slam.poll_observed(watch),
+            None => slam.poll(),
+        };
+        session.spent_s += begin.elapsed().as_secs_f64();
+        let Some(step) = step else { return };
+        session.take(&step);
+    }
 }
 
 /// The median force is gravity, or nearly so, and bodies that carry cameras do not turn faster than cameras can see.

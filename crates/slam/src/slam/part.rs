@@ -1,10 +1,9 @@
 //! The map of what is near, reinitialized where the robot is: for a map in parts.
 
 use crate::estimator::Estimator;
-use crate::slam::Slam;
+use crate::slam::{Slam, outgrown};
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
-use lienav_planar::config::{MapConfig, MapMode, WhenFull};
 use lienav_planar::filter::Coordinates;
 use lienav_planar::output::PoseEstimate;
 use lienav_planar::state::{FIRST_OWN_ID, State};
@@ -138,41 +137,26 @@ impl LocalMap<'_> {
     }
 }
 
-/// A map that goes on in submaps has submaps of so many landmarks: four times what most robots see at once.
-const IN_SUBMAP: usize = 50;
-/// One covariance is good for so many: one step of a hundred takes 0.4 ms with 300 landmarks, and 6 ms with 1,000
-/// (docs/submaps.md).
-const GOOD_FOR_ONE: usize = 500;
-/// Where `map.max_features` is no more than that, submaps have room for so many, the most that it may be.
-const ROOM: usize = 1_000_000;
-/// Who sets `map.max_features` lower than this means a bound, and gets it.
-const LEAST_OUTGROWN: usize = 2 * IN_SUBMAP;
-
 impl Slam {
     /// Whether the map is full, or larger than one covariance is good for, and is to go on in submaps, as `map.when_full`
     /// says, and can: between two steps, while the robot is not searched for.
     pub fn is_outgrown(&self) -> bool {
-        let (map, state) = (&self.config.map, &self.estimator.state);
-        let is_full = || state.landmarks.len() - state.points() >= map.max_features.min(GOOD_FOR_ONE);
+        let state = &self.estimator.state;
+        let is_full = || outgrown::is(&self.config.map, state.landmarks.len() - state.points());
         let is_idle = || self.search.global.is_none() && !self.is_recovering() && !self.is_between();
         self.may_outgrow_one() && is_full() && is_idle()
     }
 
     /// Whether the map is one, and may go on in submaps when it is full.
     pub fn may_outgrow_one(&self) -> bool {
-        let map = &self.config.map;
-        map.when_full == WhenFull::Submaps
-            && map.mode == MapMode::Mapping
-            && map.local_features == 0
-            && map.max_features >= LEAST_OUTGROWN
-            && self.local().is_some()
+        outgrown::may_be(&self.config.map) && self.local().is_some()
     }
 
     /// From now on, the map is made in submaps: what the filter has is the open one, which `lienav-submaps` closes. What
     /// was kept to go back to earlier scans is forgotten.
     pub fn continue_in_submaps(&mut self) {
         self.of_submaps.has_outgrown_one = true;
-        self.config.map = in_submaps(&self.config.map);
+        self.config.map = outgrown::in_submaps(&self.config.map);
         self.estimator.reconfigure(&self.config);
         self.keep_motions(&[]);
         self.forget_sum();
@@ -223,12 +207,6 @@ impl Slam {
         let (pose, covariance) = increment.carry(&at.pose, &at.covariance);
         Some(PoseEstimate { pose, covariance, ..ahead })
     }
-}
-
-/// The settings of a map that goes on in submaps.
-pub(super) fn in_submaps(map: &MapConfig) -> MapConfig {
-    let max_features = if map.max_features > GOOD_FOR_ONE { map.max_features } else { ROOM };
-    MapConfig { local_features: IN_SUBMAP, max_features, ..map.clone() }
 }
 
 impl Estimator {
