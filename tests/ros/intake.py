@@ -47,7 +47,6 @@ class Robot(Peer):
         """Advertise every topic."""
         super().__init__('', 'odom', False, None)
         self.file = file
-        self.later_ns = 0
         known = {'odom': self.odom, 'features': self.features, '/tf_static': self.static}
         self.out = {name: known.get(name) or self.create_publisher(kind, name, 100) for name, kind in TOPICS.items()}
 
@@ -84,12 +83,12 @@ class Robot(Peer):
         """What a sensor of ranges and bearings sees."""
         places = self.local(sensor, sensor[1][2])
         rows = [(first + i, math.hypot(x, y), math.atan2(y, x)) for i, (x, y, _) in places.items()]
-        return point_cloud(self.now_ns + self.later_ns, rows, **{'frame': sensor[0], **kwargs})
+        return point_cloud(self.now_ns, rows, **{'frame': sensor[0], **kwargs})
 
     def boxes(self):
         """Positions without identity, of a sensor that leans."""
         message = PoseArray()
-        stamp_into(message.header.stamp, self.now_ns + self.later_ns)
+        stamp_into(message.header.stamp, self.now_ns)
         message.header.frame_id = EYE[0]
         for place in self.local(EYE, 0.3).values():
             pose = Pose()
@@ -100,7 +99,7 @@ class Robot(Peer):
     def tags(self, camera=CAMERA[0]):
         """Tags before the camera, among the frames of the robot."""
         seen = {i: p for i, p in self.local(CAMERA, 0.8).items() if p[2] > 0.5}
-        found = [transform(camera, f'tag36h11:{200 + i}', p, ns=self.now_ns + self.later_ns) for i, p in seen.items()]
+        found = [transform(camera, f'tag36h11:{200 + i}', p, ns=self.now_ns) for i, p in seen.items()]
         return TFMessage(transforms=[transform('odom', 'base_footprint', ns=self.now_ns), *found])
 
     def step(self, sources, scans=True):
@@ -110,17 +109,10 @@ class Robot(Peer):
         if 'odom' in sources:
             self.send('odom', self.of_footprint())
         if scans and self.k % 5 == 0:
-            # A millisecond apart: what topics have carried is put in order by stamps, whatever the order of arrival.
-            scans = {
-                'features': lambda: self.ranges(FRONT, 0),
-                'radar': lambda: self.ranges(REAR, 100),
-                '/tf': self.tags,
-                'boxes': self.boxes,
-            }
-            for k, (topic, scan) in enumerate(scans.items()):
-                self.later_ns = k * SECOND // 1000
-                self.send(topic, scan())
-            self.later_ns = 0
+            self.send('features', self.ranges(FRONT, 0))
+            self.send('radar', self.ranges(REAR, 100))
+            self.send('/tf', self.tags())
+            self.send('boxes', self.boxes())
         if 'visual' in sources:
             self.send('visual/twist', self.twist())
 

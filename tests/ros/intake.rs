@@ -17,7 +17,7 @@ use std::time::Duration;
 const PARAMETERS: &str = "/**:
   ros__parameters:
     {odom_frame: odom, base_frame: base_link, imu_frame: imu_link, publish_tf: false, max_latency_s: 60.0,
-     timing.reorder_window_s: 1.0, timing.hold_features_s: 0.2}
+     timing.reorder_window_s: 1.0}
 slam_node:
   ros__parameters:
     sensors: [radar, eye, ghost]
@@ -92,7 +92,11 @@ fn every_input_from_topics_and_from_a_bag_gives_the_same_poses_and_the_same_drop
     let run = run(&recording, &config, |_| ()).unwrap();
     assert_eq!(run.dropped, dropped, "{:?}\n{log}", recording.warnings);
 
-    let estimates: BTreeMap<Stamp, _> = run.estimates.iter().map(|estimate| (estimate.stamp, estimate.pose)).collect();
+    // Of the scans with one stamp, the node publishes the first.
+    let mut estimates = BTreeMap::new();
+    for estimate in &run.estimates {
+        estimates.entry(estimate.stamp).or_insert(estimate.pose);
+    }
     let poses: Vec<(i32, u32, f64, f64, f64, f64)> = serde_json::from_value(live["poses"].clone()).unwrap();
     assert!(poses.len() >= 25, "{} poses", poses.len());
     for (sec, nanosec, x, y, z, w) in poses {

@@ -218,7 +218,7 @@ def imu_silent_05(body, long):
     return silence(body, 0.5, body.imu)
 
 
-@fault()
+@fault(long_only=True)
 def imu_silent_2(body, long):
     """The inertial sensor is silent for two seconds."""
     return silence(body, 2.0, body.imu)
@@ -236,13 +236,13 @@ def frames_silent(body, long):
     return silence(body, 60.0 if long else 5.0, body.features)
 
 
-@fault(words='imu|features')
+@fault(words='imu|features', long_only=True)
 def all_silent(body, long):
     """Nothing comes."""
     return silence(body, 2.0, body.imu, body.features)
 
 
-@fault(recovers_s=6.0)
+@fault(recovers_s=6.0, long_only=True)
 def clock_set_ahead(body, long):
     """The clock of all sensors is set an hour ahead."""
     body.shift_ns += 3600 * SECOND

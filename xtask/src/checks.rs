@@ -126,10 +126,6 @@ pub fn run(root: &Path, quick: bool) -> Result<ExitCode> {
     for check in checks(root, ros.as_ref())? {
         let start = Instant::now();
         let mut command = environment(root, ros.as_ref().filter(|_| check.needs_ros))?;
-        if check.name == WITH_ROS && std::env::var_os("RUST_TEST_THREADS").is_none() {
-            // Tests of nodes wait for messages most of the time: one more than there are cores.
-            command.env("RUST_TEST_THREADS", (std::thread::available_parallelism()?.get() + 1).to_string());
-        }
         command.args(&check.arguments);
         eprintln!("\n==> {}: cargo {}", check.name, check.arguments.join(" "));
         let status = command.status().context("cargo could not be started")?;

@@ -63,8 +63,8 @@ const IN_PARTS: CompositionError = CompositionError(
      lienav_submaps::Submaps or 'lienav evaluate', which join them",
 );
 
-const OTHER_MAP: &str = "while the map is made in submaps, map.mode does not change to 'localization' or from it while \
-     the node runs: save the map, and start the node with the other mode and that map";
+const OTHER_MAP: &str = "while the map is made in submaps (map.local_features, map.when_full), map.mode does not change to \
+     'localization' or from it while the node runs: save the map, and start the node with the other mode and that map";
 
 /// The whole pipeline. The nodes, the offline evaluation and the tests all run this and nothing else, so the same
 /// input gives the same estimates to the last bit.
