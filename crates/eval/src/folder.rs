@@ -105,11 +105,9 @@ pub fn write_whole(folder: &Path, write: impl FnOnce(&Path) -> Result<(), Folder
 /// Writes `report.json`, `report.txt`, `estimate.tum`, `truth.tum`, `errors.csv`, `trajectory.svg`, `errors.svg` and
 /// `nees.svg`, `landmarks.csv` where landmarks are known in both maps, `measurements.csv` where identities were
 /// withheld, and `fixes.csv` where the source has position fixes, all of them or nothing, as [`write_whole`] does.
-/// `truth.tum` holds the truth at the stamps of the estimates, so that a tool that pairs poses by their stamps finds
-/// the errors of the report. Where no true pose is known, `truth.tum`, `errors.svg` and `nees.svg` are not written, and
-/// `errors.csv` has its header alone. Each run has a folder named like its filter; the folder itself has `report.json`,
-/// `report.txt`, `report.html`, which is all of it as a page, and of several runs `comparison.svg`. The files of an only
-/// run are in the folder itself, too.
+/// `truth.tum` holds the truth at the stamps of the estimates. Without a true pose, it and the figures of errors are not
+/// written. Each run has a folder named like its filter; the folder itself has `report.json`, `report.txt`,
+/// `report.html`, all of it as a page, and of several runs `comparison.svg`; that of an only run has its files, too.
 ///
 /// # Errors
 /// Which file could not be written, and why.

@@ -188,8 +188,7 @@ fn of_first(errors: &Errors, start: Option<&StartBelief>) -> Option<String> {
     let (off, turned, std) = (first.error.xy().norm(), first.error.z.abs(), first.std() * 5.0);
     (off > FAR.0.max(std.xy().norm()) || turned > FAR.1.max(std.z)).then(|| {
         format!(
-            "the first estimate is {off:.1} m and {turned:.2} rad from the truth: set initial.x_m, initial.y_m and \
-             initial.yaw_rad; errors after alignment and the NEES of motions do not depend on it"
+            "the first estimate is {off:.1} m and {turned:.2} rad from the truth: set initial.x_m, .y_m and .yaw_rad"
         )
     })
 }

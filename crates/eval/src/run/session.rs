@@ -244,9 +244,7 @@ impl Session {
             self.since_last_step_us += start.elapsed().as_secs_f64() * 1e6;
             let Some(step) = step else { return };
             let step = self.joined(step);
-            if self.parts.is_none() {
-                self.parts = Submaps::of_outgrown(&mut self.slam, Worker::InPlace);
-            }
+            self.parts = self.parts.take().or_else(|| Submaps::of_outgrown(&mut self.slam, Worker::InPlace));
             self.estimates.push(Estimate::from(&step));
             if let Some(matches) = &mut self.matches {
                 matches.push(ScanMatches { stamp: step.estimate.stamp, measurements: last_matches(&self.slam) });
