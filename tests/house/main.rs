@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 /// Lines without tests beyond which a crate is two crates (the design's figure).
 const MOST_LINES: usize = 9_000;
 /// Crates that are larger, for now, and the most lines that each may have.
-const LARGER: [(&str, usize); 2] = [("crates/eval/src", 16_500), ("crates/io/src", 17_800)];
+const LARGER: [(&str, usize); 2] = [("crates/eval/src", 16_500), ("crates/io/src", 17_900)];
 
 /// The path of a module from the root of its crate, which is the path of its file; of a name, with the name behind it.
 type Module = Vec<String>;
