@@ -3,7 +3,7 @@
 use crate::check::{check, check_pose, is_definite};
 use crate::config::{Config, MapMode};
 use crate::estimator::{Bounds, Decision, Estimator, MOST_MEASUREMENTS, Observer, USUAL_MEASUREMENTS};
-use crate::inbox::{Inbox, LONGEST_SILENCE_S, MOST_SAMPLES, MOST_SENSORS, What};
+use crate::inbox::{Inbox, MOST_SAMPLES, MOST_SENSORS, What};
 use crate::input::{Frame, ImuSample, Odometry, Pose, Sensor};
 use crate::measured::Stated;
 use crate::output::{Counts, DropReason, Landmark, PoseEstimate, Quality, Step};
@@ -153,18 +153,10 @@ impl Slam3d {
             return Err(DropReason::Absurd);
         }
         match self.guard.judge(sample.stamp, &self.limits()) {
-            Verdict::InForce => {}
+            Verdict::InForce | Verdict::JumpedAhead => {}
             Verdict::JumpedBack => {
                 self.time_jumps += 1;
                 self.start_again();
-            }
-            // What the body has done in so long a silence is not known, and the filter cannot find back.
-            Verdict::JumpedAhead => {
-                let is_too_long = |newest: Stamp| sample.stamp.since(newest) > LONGEST_SILENCE_S;
-                if self.inbox.newest.is_some_and(is_too_long) {
-                    self.time_jumps += 1;
-                    self.start_again();
-                }
             }
             Verdict::Unconfirmed { is_ahead, .. } | Verdict::Stray { is_ahead } => {
                 return Err(if is_ahead { DropReason::FromTheFuture } else { DropReason::UnconfirmedJump });

@@ -211,7 +211,7 @@ pub fn judge(before: &Report, now: &Report) -> (Level, String) {
         ));
     }
     if now.time_jumps > before.time_jumps {
-        findings.warn("time was set back, or ahead by more than 12 s: the filter started again");
+        findings.warn("time was set back: the filter started again");
     }
     if now.widened > before.widened {
         findings.warn("most measurements were beyond the gate, and the covariance was widened: check the noise");

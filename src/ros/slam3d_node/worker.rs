@@ -295,7 +295,7 @@ impl Worker {
         if self.slam.time_jumps() != self.time_jumps_seen {
             self.time_jumps_seen = self.slam.time_jumps();
             self.restart_outputs();
-            self.log.warn("time was set back, or ahead by more than 12 s: the filter starts again");
+            self.log.warn("time jumped back: the filter starts again");
         }
     }
 
