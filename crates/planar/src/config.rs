@@ -239,7 +239,8 @@ settings! {
         /// More than 5000 only if the map is made in parts: see `map.local_features`. A value up to 500 is
         /// no limit of a map that goes on in submaps: see `map.when_full`.
         max_features: usize = 500, within 1.0..=1e6;
-        /// The map is made in parts of about so many landmarks, for maps of more than some hundred; 0: in one until it is full.
+        /// The map is made in parts of about so many landmarks, for maps of more than some hundred; 0: in one until it is
+        /// full.
         ///
         /// Cost and memory then grow in proportion to the map. More than twice what is in view at once. The filter
         /// itself has the open part, in the frame of its base: `lienav-submaps` joins it with the others. In

@@ -290,7 +290,8 @@ pub fn judge(before: &Report, now: &Report) -> (Level, String) {
     let full = DropReason::MapFull.word();
     if dropped.iter().any(|(word, _)| *word == full) {
         findings.warn(
-            "the map is full: raise map.max_features, set map.forget_after_s, or set map.when_full to submaps or drop_oldest",
+            "the map is full: raise map.max_features, set map.forget_after_s, or set map.when_full to submaps or \
+             drop_oldest",
         );
     }
     if let (Some(parts), Some(was)) = (&now.parts, &before.parts) {

@@ -388,3 +388,30 @@ fn one_map_goes_on_in_submaps() {
         assert!(error(&steps) < 1.1 * error(&whole), "{} {}", error(&steps), error(&whole));
     }
 }
+
+/// A map that went on in submaps is taken up by a filter that was set to make one map, as it was.
+#[test]
+fn a_map_that_went_on_in_submaps_is_taken_up_without_a_setting() {
+    let mut world = World::new(6, 0.05);
+    let config = world.config(0);
+    let mut slam = Slam::new(config.clone()).unwrap();
+    while world.time < 50.0 {
+        world.advance(&mut slam);
+    }
+    let mut robot = Robot { submaps: Submaps::of_one(&mut slam, Worker::InPlace).unwrap(), slam, world };
+    robot.drive(70.0);
+    let (map, state) = robot.saved();
+    let before = robot.submaps.predicted(&robot.slam).unwrap();
+    let mut slam = Slam::new(config).unwrap();
+    let mut submaps = Submaps::in_place_of_one(&mut slam, Worker::InPlace).unwrap();
+    slam.restore(state).unwrap();
+    submaps.resume(&mut slam, through_json(&map.submaps)).unwrap();
+    slam.restart_clock();
+    let mut next = Robot { world: robot.world, slam, submaps };
+    next.world.truth = next.world.truth * Se2::exp(&(World::STEP * -1.0));
+    let steps = next.drive(128.0);
+    let first = steps[0].0.estimate;
+    assert!((first.pose.p - before.pose.p).norm() < 0.2, "{first:?} {before:?}");
+    assert!((0.5..6.0).contains(&mean_nees(&steps)), "{}", mean_nees(&steps));
+    assert_eq!(next.submaps.count(&next.slam), POSTS);
+}

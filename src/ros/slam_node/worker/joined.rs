@@ -42,7 +42,8 @@ impl Worker {
         if self.parts.is_none() {
             self.parts = Submaps::of_outgrown(&mut self.slam, Place::Thread);
             if self.parts.is_some() {
-                self.log.info("the map is full, and goes on in submaps (parameter 'map.when_full')");
+                self.log
+                    .info("the map has outgrown one covariance, and goes on in submaps (parameter 'map.when_full')");
             }
             return Some(step);
         }
