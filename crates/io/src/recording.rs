@@ -3,7 +3,6 @@
 mod data;
 mod equipment;
 mod feeder;
-mod open_error;
 
 use super::bag::{Loading, Topics};
 use super::datasets::FORMATS;
@@ -12,7 +11,7 @@ use std::path::Path;
 pub use data::{Input, PositionFixes, Recording};
 pub use equipment::Equipment;
 pub use feeder::Feeder;
-pub use open_error::OpenError;
+pub use lienav_files::OpenError;
 
 /// Reads a recording. `source` is a bag (folder, `.mcap` or `.db3` file), `woods:FOLDER`,
 /// `mrclam:FOLDER:ROBOT`, `victoria:FOLDER`, `plaza:FOLDER` or `g2o:FILE[:TRUTH]`.

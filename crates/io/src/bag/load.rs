@@ -1,7 +1,6 @@
 //! A bag as a recording.
 
 use super::arrivals::Arrivals;
-use super::bounds;
 use super::metadata;
 use super::params;
 use super::plan::{Part, Plan, plan};
@@ -17,6 +16,7 @@ use crate::messages::{Message, TfMessage};
 use crate::open;
 use crate::recording::{Input, OpenError, Recording};
 use crate::statements::ClockCheck;
+use lienav_files::bounds;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::ErrorKind;

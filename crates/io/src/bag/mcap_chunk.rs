@@ -1,8 +1,8 @@
 //! Goes through the records of a piece of an MCAP file one by one, unpacking as it goes, so that no chunk is ever in
 //! memory as a whole.
 
-use super::bounds::Bytes;
 use super::mcap_parts::{ChunkHeader, PREFIX, Span};
+use lienav_files::bounds::Bytes;
 use mcap::records::op;
 use std::fs::File;
 use std::io::{self, BufReader, Read};

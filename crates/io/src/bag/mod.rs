@@ -4,7 +4,6 @@
 //! them; [`BagWriter`] writes. Below these: how messages are serialised ([`cdr`]), and their definitions ([`schema`]).
 
 mod arrivals;
-pub(crate) mod bounds;
 pub mod cdr;
 mod decode;
 mod load;

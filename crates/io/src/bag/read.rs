@@ -1,6 +1,5 @@
 //! Reads bags of either storage, record by record in the order of time, holding little of them in memory.
 
-use super::bounds::{self, Bytes};
 use super::metadata::{self, Metadata};
 use super::read_mcap::McapFile;
 use super::read_sqlite::SqliteFile;
@@ -11,6 +10,7 @@ use crate::files::Temporary;
 use crate::open;
 use crate::recording::OpenError;
 use lienav_base::stamp::Stamp;
+use lienav_files::bounds::{self, Bytes};
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::io::Read;

@@ -8,7 +8,6 @@
 
 mod scan;
 
-use super::bounds::{self, Bytes, DESCRIPTION, DESCRIPTIONS, SUMMARY, WAITING};
 use super::mcap_chunk::{Outcome, Positioned, visit};
 use super::mcap_parts::{
     Channel, ChunkIndex, Fields, MESSAGE_HEADER, Order, PREFIX, Pending, Schema, Span, Summary, stamp,
@@ -17,6 +16,7 @@ use super::record::{Record, Storage, Topic};
 use crate::open;
 use crate::recording::OpenError;
 use lienav_base::stamp::Stamp;
+use lienav_files::bounds::{self, Bytes, DESCRIPTION, DESCRIPTIONS, SUMMARY, WAITING};
 use mcap::records::op;
 use std::collections::{BinaryHeap, HashMap, HashSet};
 use std::io::{self, Read};

@@ -3,11 +3,11 @@
 //! A database is a program as much as data: views, virtual tables and computed columns run when they are read. Only
 //! plain tables are read here, and no more of them than the file has room for.
 
-use super::bounds::{self, Bytes};
 use super::record::{Record, Storage, Topic};
 use crate::files::Temporary;
 use crate::recording::OpenError;
 use lienav_base::stamp::Stamp;
+use lienav_files::bounds::{self, Bytes};
 use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
 use rusqlite::{Connection, OpenFlags, Row};

@@ -5,12 +5,12 @@
 //! lost it), and whether the sensor is moved.
 
 use super::text::Table;
-use crate::bag::bounds;
 use crate::inertial::{InertialRecording, TrueOrientation};
 use crate::open;
 use crate::recording::OpenError;
 use flate2::read::MultiGzDecoder;
 use lienav_attitude::ImuSample;
+use lienav_files::bounds;
 use nalgebra::{Quaternion, UnitQuaternion, Vector3};
 use std::io::{self, BufReader};
 use std::path::Path;

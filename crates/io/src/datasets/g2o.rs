@@ -7,11 +7,11 @@
 
 use super::format::Format;
 use super::text::{Row, Table};
-use crate::bag::bounds;
 use crate::open;
 use crate::recording::{Input, OpenError, Recording};
 use flate2::read::MultiGzDecoder;
 use lienav_base::stamp::Stamp;
+use lienav_files::bounds;
 use lienav_lie::Se2;
 use lienav_slam::{Config, InitialConfig, Measurement, MeasurementKind, Odometry, Scan};
 use nalgebra::{Matrix2, Matrix3, SMatrix, Vector2};

@@ -2,10 +2,10 @@
 //! row of words names the columns. Stamps are kept as decimal text until they are whole nanoseconds, so that none is
 //! rounded to a double.
 
-use crate::bag::bounds;
 use crate::open;
 use crate::recording::OpenError;
 use lienav_base::stamp::Stamp;
+use lienav_files::bounds;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 

@@ -60,10 +60,10 @@ pub use text::{VERSION, number, to_text};
 
 pub use state::{StateFile, state_from_text};
 
-use crate::bag::bounds;
 use crate::files::write_atomically;
 use crate::open;
 use crate::place;
+use lienav_files::bounds;
 use lienav_slam::{LandmarkMap, SavedState};
 use lienav_submaps::WholeMap;
 use std::io;

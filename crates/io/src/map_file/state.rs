@@ -2,10 +2,10 @@
 
 use super::data::MapFile;
 use super::text::Companion;
-use crate::bag::bounds;
 use crate::files::{folder_of, remove_leftover_files, write_atomically};
 use crate::open;
 use crate::settings_file::one_line;
+use lienav_files::bounds;
 use lienav_slam::{LandmarkMap, SavedState};
 use lienav_submaps::SavedSubmaps;
 use nalgebra::DMatrix;

@@ -1,12 +1,12 @@
 //! What the readers share: tables that may be compressed, transforms, and checks of rows.
 
 use super::data::{Frame, Image, InertialSample, Seen, SpaceRecording, TruePose};
-use crate::bag::bounds;
 use crate::datasets::text::{Row, Table};
 use crate::open;
 use crate::recording::OpenError;
 use flate2::read::MultiGzDecoder;
 use lienav_base::stamp::Stamp;
+use lienav_files::bounds;
 use lienav_lie::{Se3, So3};
 use nalgebra::{Quaternion, UnitQuaternion, Vector3, Vector4};
 use serde::Deserialize;

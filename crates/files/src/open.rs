@@ -3,7 +3,7 @@
 //! A pipe in another user's folder blocks the process that opens it, and a device may never end. [`regular`] looks at
 //! what a path leads to before and after it opens it, and opens it without waiting.
 
-use crate::bag::bounds::Bytes;
+use crate::bounds::Bytes;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::OFlags;
 use std::fs::{File, FileType, OpenOptions};

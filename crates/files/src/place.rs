@@ -44,7 +44,7 @@ impl Place {
 ///
 /// # Errors
 /// As [`Place::of`], and for streams.
-pub(crate) fn file(path: &Path) -> io::Result<PathBuf> {
+pub fn file(path: &Path) -> io::Result<PathBuf> {
     match fs::metadata(path) {
         Ok(found) if !found.is_file() && !found.is_dir() => {
             Err(refused("it is a pipe, a socket or a device, and is not replaced; give the name of a file"))

@@ -60,11 +60,13 @@ pub enum OpenError {
 }
 
 impl OpenError {
-    pub(crate) fn io(path: &Path, error: io::Error) -> Self {
+    /// What the file system says of a file.
+    pub fn io(path: &Path, error: io::Error) -> Self {
         Self::Io { path: path.to_owned(), error }
     }
 
-    pub(crate) fn bag(path: &Path, problem: impl Into<String>) -> Self {
+    /// What is wrong with a bag.
+    pub fn bag(path: &Path, problem: impl Into<String>) -> Self {
         Self::Bag { path: path.to_owned(), problem: problem.into() }
     }
 }

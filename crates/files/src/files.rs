@@ -5,7 +5,7 @@
 //! writes to the same place finds unlocked, and removes ([`remove_leftovers`]). A folder that is about to change places
 //! with an old one is `.NAME.XXXXXX.new`: until the user's files are out of it, nothing of it is removed.
 
-use crate::bag::bounds;
+use crate::bounds;
 use crate::open;
 use crate::place::Place;
 use std::collections::BTreeSet;
@@ -204,7 +204,7 @@ fn resolved(target: &Path) -> PathBuf {
 }
 
 /// A file or folder among the system's temporary ones, which is removed when dropped, and by [`remove_temporaries`].
-pub(crate) struct Temporary {
+pub struct Temporary {
     kind: Kind,
     _registered: Registered,
 }
@@ -217,18 +217,27 @@ enum Kind {
 }
 
 impl Temporary {
+    /// An empty file.
+    ///
+    /// # Errors
+    /// What the file system says.
     pub fn file() -> io::Result<Self> {
         let file = NamedTempFile::with_prefix("lienav-").map_err(without_path)?;
         let _registered = Registered::new(file.path());
         Ok(Self { kind: Kind::File(file), _registered })
     }
 
+    /// An empty folder.
+    ///
+    /// # Errors
+    /// What the file system says.
     pub fn folder() -> io::Result<Self> {
         let folder = TempDir::with_prefix("lienav-").map_err(without_path)?;
         let _registered = Registered::new(folder.path());
         Ok(Self { kind: Kind::Folder(folder), _registered })
     }
 
+    /// Where it is.
     pub fn path(&self) -> &Path {
         match &self.kind {
             Kind::File(file) => file.path(),
@@ -325,7 +334,7 @@ pub fn remove_leftovers(target: &Path, ours: &dyn Fn(&Path) -> bool) -> Vec<Path
 
 /// Removes what killed processes have left in `folder` that were writing files with such names. What a process that
 /// lives is writing is locked, and stays.
-pub(crate) fn remove_leftover_files(folder: &Path, is_target: impl Fn(&str) -> bool) {
+pub fn remove_leftover_files(folder: &Path, is_target: impl Fn(&str) -> bool) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let name = name.to_string_lossy();
@@ -365,7 +374,7 @@ fn prefix_of(path: &Path) -> io::Result<String> {
 }
 
 /// The folder a path lies in; `.` for a bare name.
-pub(crate) fn folder_of(path: &Path) -> &Path {
+pub fn folder_of(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
