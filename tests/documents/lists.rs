@@ -74,7 +74,7 @@ pub const NOT_RUN: &[(&str, &str)] = &[
     ("python3 benches/ablation.py", "half an hour; tests/cli asks for the mechanisms that there are"),
     ("lienav monte-carlo space:", "half a minute; lienav-eval's tests have shorter runs of such scenarios"),
     ("lienav reproduce honesty", "a quarter of an hour; lienav-eval's tests have a case, tests/cli a recording"),
-    ("lienav evaluate victoria:victoria_park", "a quarter of a minute; lienav-eval's tests run filters over it"),
+    ("lienav evaluate victoria:victoria_park", "a quarter of a minute; lienav-runs' tests run filters over it"),
     ("lienav evaluate plaza:plaza_1 --filter default --filter batch", "a minute; the filter is run over it"),
     ("python3 tests/batch_of_prefix.py", "minutes of batch estimates"),
     ("cargo bench", "a measurement of speed; clippy compiles it"),
@@ -128,7 +128,7 @@ pub const ELSEWHERE: &[(&str, &str, &str)] = &[
     ("cargo xtask doctor", "xtask/src/checks.rs", "tools::doctor("),
     ("cargo xtask faults", "tests/ros/faults.rs", "faults.py"),
     ("cargo xtask soak", "tests/ros/faults.rs", "soak.py"),
-    ("cargo test -p lienav-eval --lib tests::", "xtask/src/checks.rs", "tests without ROS"),
+    ("cargo test -p lienav-runs --lib tests::", "xtask/src/checks.rs", "lienav-runs"),
     ("cargo test --no-default-features --test bombs", "xtask/src/checks.rs", "tests without ROS"),
     (
         "cargo run --no-default-features --example 01_range_bearing_slam",

@@ -113,11 +113,10 @@ mod tests {
         stated("package.xml", format!("<version>{version}</version>"));
         stated("CITATION.cff", format!("version: {version}"));
         stated("CHANGELOG.md", format!("## {version}"));
-        for manifest in
-            ["crates/inertial/Cargo.toml", "crates/space/Cargo.toml", "crates/lab/Cargo.toml", "python/Cargo.toml"]
-        {
-            stated(manifest, format!("\nversion = \"{version}\""));
+        for name in ["eval", "files", "inertial", "lab", "report", "runs", "space"] {
+            stated(&format!("crates/{name}/Cargo.toml"), format!("\nversion = \"{version}\""));
         }
+        stated("python/Cargo.toml", format!("\nversion = \"{version}\""));
         for name in ["lie", "slam", "eval"] {
             stated("Cargo.toml", format!("lienav-{name} = {{ path = \"crates/{name}\", version = \"{version}\" }}"));
         }

@@ -53,12 +53,13 @@ fn checks(root: &Path, ros: Option<&Ros>) -> Result<Vec<Check>> {
         }
     }
     let packages = packages(root)?;
-    let (all, crates) = (named(&packages), named(packages.iter().filter(|name| *name != ROOT && *name != LAB)));
+    let is_above = |name: &&String| *name == ROOT || ABOVE.contains(&name.as_str());
+    let (all, crates) = (named(&packages), named(packages.iter().filter(|name| !is_above(name))));
     let without = ["--no-default-features", "--features", "lab,lienav-base/one-build"];
     let clippy = [&["clippy"], &all[..], &without, &["--all-targets"], &DENY_WARNINGS].concat();
     checks.push(Check::new("clippy without ROS", &clippy));
-    // What stands beside the crates is tested once, with ROS 2 where there is any; so are the experiments, which cargo
-    // finds only as a dependency of the command line.
+    // What stands beside the crates is tested once, with ROS 2 where there is any; so is what cargo finds only as a
+    // dependency of the command line.
     let tested =
         if ros.is_some() { [&crates[..], &["--features", ONE_BUILD]].concat() } else { [&all[..], &without].concat() };
     checks.push(Check::new("tests without ROS", &[&["test", "--no-fail-fast"], &tested[..]].concat()));
@@ -66,10 +67,12 @@ fn checks(root: &Path, ros: Option<&Ros>) -> Result<Vec<Check>> {
         let clippy = [&["clippy", "-p", ROOT, "--all-targets", "--features", ONE_BUILD], &DENY_WARNINGS[..]].concat();
         checks.push(Check::new("clippy", &clippy).with_ros());
         let features = ros.features().join(",");
-        let tests = ["test", "-p", ROOT, "-p", LAB, "--features", &features, "--no-fail-fast"];
+        let above = named(packages.iter().filter(is_above));
+        let tests = [&["test"], &above[..], &["--features", &features, "--no-fail-fast"]].concat();
         checks.push(Check::new(WITH_ROS, &tests).with_ros());
-        checks
-            .push(Check::new(DOCUMENTATION, &["doc", "--workspace", "--no-deps", "--features", ONE_BUILD]).with_ros());
+        let features = ["--features", "lab,lienav-base/one-build"];
+        let documentation = [&["doc", "--no-deps"], &all[..], &features].concat();
+        checks.push(Check::new(DOCUMENTATION, &documentation).with_ros());
     }
     Ok(checks)
 }
@@ -78,8 +81,8 @@ fn checks(root: &Path, ros: Option<&Ros>) -> Result<Vec<Check>> {
 const WITH_ROS: &str = "tests with ROS, rclpy and colcon";
 /// The package of the nodes and the command line.
 const ROOT: &str = "lienav";
-/// The published experiments, outside of the workspace.
-const LAB: &str = "lienav-lab";
+/// Packages outside of the workspace on which none of it depends but the command line: cargo finds them only with it.
+const ABOVE: [&str; 4] = ["lienav-eval", "lienav-lab", "lienav-report", "lienav-runs"];
 
 fn named<'a>(packages: impl IntoIterator<Item = &'a String>) -> Vec<&'a str> {
     packages.into_iter().flat_map(|name| ["-p", name]).collect()
@@ -95,8 +98,8 @@ impl Check {
     }
 }
 
-/// The packages that are tested together: those of the project's workspace, and the published experiments, which are
-/// outside of it.
+/// The packages that are tested together: those of the project's workspace, and those outside of it that have no
+/// dependencies for tests, the published experiments among them.
 fn packages(root: &Path) -> Result<Vec<String>> {
     let folder = root.join("crates");
     let entries = fs::read_dir(&folder).with_context(|| format!("could not read {}", folder.display()))?;
@@ -164,7 +167,8 @@ pub fn run(root: &Path, quick: bool) -> Result<ExitCode> {
 /// Makes the documentation of all that needs no ROS 2, and draws its formulas.
 pub fn document(root: &Path) -> Result<ExitCode> {
     let mut command = environment(root, None)?;
-    command.args(["doc", "--workspace", "--no-deps", "--no-default-features", "--features", "lab"]);
+    command.args(["doc", "--no-deps"]).args(named(&packages(root)?));
+    command.args(["--no-default-features", "--features", "lab"]);
     if !command.status().context("cargo could not be started")?.success() {
         return Ok(ExitCode::FAILURE);
     }

@@ -51,36 +51,16 @@
 
 #![forbid(unsafe_code)]
 
-pub mod align;
-pub mod associations;
 pub mod attitude;
-pub mod batch;
-pub mod compare;
-pub mod consistency;
-pub mod errors;
-pub mod expect;
-pub mod fixes;
-pub mod folder;
-pub mod harder;
 pub mod honesty;
 pub mod judge;
-mod mean;
-pub mod method;
-pub mod monte_carlo;
-pub mod motions;
 pub mod observability;
-pub mod page;
-pub mod plot;
-pub mod report;
-pub mod run;
-pub mod simulated;
 pub mod space;
-pub mod study;
-#[cfg(test)]
-mod synthetic;
-pub mod tables;
-#[cfg(test)]
-mod tests;
 pub mod thesis5;
-pub mod timeline;
-pub mod trajectory;
+
+pub use lienav_report::{compare, expect, folder, monte_carlo, page, plot, report};
+use lienav_runs::mean;
+pub use lienav_runs::{
+    align, associations, batch, consistency, errors, fixes, harder, method, motions, run, simulated, study, tables,
+    timeline, trajectory,
+};

@@ -1,10 +1,10 @@
 //! The files of judged estimates: the report, the page, and what other tools and `lienav compare` read.
 
+use super::page;
 use super::report::{Report, to_json};
 use super::run::Subject;
 use super::text::to_text;
 use crate::folder::{FolderError, create, show_only, write_file, write_text, write_whole};
-use crate::page;
 use lienav_base::stamp::Stamp;
 use nalgebra::Isometry3;
 use std::io::{self, Write};
@@ -19,7 +19,7 @@ use std::path::Path;
 pub fn write(folder: &Path, subjects: &[Subject<'_>]) -> Result<(), FolderError> {
     write_whole(folder, |folder| {
         write_reports(folder, subjects)?;
-        let page = |out: &mut dyn Write| out.write_all(page::judged(subjects)?.as_bytes());
+        let page = |out: &mut dyn Write| out.write_all(page::html(subjects)?.as_bytes());
         write_file(folder, "report.html", page)?;
         for subject in subjects {
             let own = folder.join(&subject.judged.report.filter);

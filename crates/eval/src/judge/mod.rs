@@ -10,7 +10,7 @@
 //! - [`relative`] and [`motions`] compare motions, [`calibration`] quantiles and axes, [`stretches`] pieces of the run;
 //! - [`contradiction`] finds a convention that fits better, [`plausibility`] another unit or clock, [`agreement`] compares two estimates without a truth,
 //!   [`innovations`] judges the residuals of a filter;
-//! - [`run`] does all of it; [`report`], [`text`] and [`folder`] say it.
+//! - [`run`] does all of it; [`report`], [`text`], [`page`] and [`folder`] say it.
 
 pub mod agreement;
 pub mod alignment;
@@ -22,11 +22,11 @@ pub mod folder;
 pub mod innovations;
 pub mod motions;
 pub mod options;
+pub mod page;
 pub mod plausibility;
 pub mod relative;
 pub mod report;
 pub mod run;
-pub mod sample;
 pub mod space;
 pub mod steps;
 pub mod stretches;
@@ -34,6 +34,7 @@ pub mod text;
 pub mod whiten;
 
 pub use alignment::Method;
+pub use lienav_runs::sample;
 pub use options::Options;
 pub use report::Report;
 pub use run::{Judged, judge};

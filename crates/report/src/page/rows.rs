@@ -3,7 +3,7 @@
 
 /// The indices of the steps to show, in order: all, where there are no more than `most`. `columns` are the numbers
 /// whose extremes are kept, each with one number a step; those that are not finite have none.
-pub(super) fn shown(steps: usize, columns: &[Vec<f64>], most: usize) -> Vec<usize> {
+pub fn shown(steps: usize, columns: &[Vec<f64>], most: usize) -> Vec<usize> {
     if steps <= most {
         return (0..steps).collect();
     }

@@ -135,7 +135,7 @@ fn quantile(values: impl Iterator<Item = f64>, q: f64) -> f64 {
     sorted.get(((sorted.len() - 1) as f64 * q).round() as usize).copied().unwrap_or(f64::NAN)
 }
 
-/// `LIENAV_FILTERS=default,ekf LIENAV_RUNS=20 cargo test -p lienav-eval gap -- --ignored --nocapture`
+/// `LIENAV_FILTERS=default,ekf LIENAV_RUNS=20 cargo test -p lienav-runs gap -- --ignored --nocapture`
 #[test]
 #[ignore = "a table of ten minutes"]
 fn table() {
@@ -228,7 +228,7 @@ fn nameless(fault: Fault, density_per_m2: f64, seeds: std::ops::Range<u64>) -> N
     })
 }
 
-/// `LIENAV_WITHOUT=after_gap LIENAV_RUNS=50 cargo test --release -p lienav-eval --lib nameless_table -- --ignored --nocapture`
+/// `LIENAV_WITHOUT=after_gap LIENAV_RUNS=50 cargo test --release -p lienav-runs --lib nameless_table -- --ignored --nocapture`
 #[test]
 #[ignore = "a table of an hour"]
 fn nameless_table() {

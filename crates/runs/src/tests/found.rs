@@ -130,7 +130,7 @@ fn runs(default: usize) -> usize {
     std::env::var("LIENAV_RUNS").ok().and_then(|n| n.parse().ok()).unwrap_or(default)
 }
 
-/// `LIENAV_RUNS=1000 cargo test --release -p lienav-eval --lib found -- --ignored --nocapture`
+/// `LIENAV_RUNS=1000 cargo test --release -p lienav-runs --lib found -- --ignored --nocapture`
 #[test]
 #[ignore = "minutes"]
 fn in_the_woods() {

@@ -14,7 +14,8 @@ use std::time::Instant;
 
 /// A filter at work: it is fed input by input, and what comes out is kept.
 pub struct Session {
-    pub(crate) slam: Slam,
+    /// The filter.
+    pub slam: Slam,
     /// Which odometry counts.
     feeder: Feeder,
     /// Of a map in parts.
@@ -220,7 +221,7 @@ impl Session {
     }
 
     /// Takes the steps that still wait.
-    pub(crate) fn end(&mut self) {
+    pub fn end(&mut self) {
         self.timed(|slam| {
             slam.finish();
             Ok(())

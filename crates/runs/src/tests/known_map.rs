@@ -93,7 +93,7 @@ fn a_recorded_run_in_a_known_map_is_consistent_with_identities_and_without() {
     assert!(batch.0 < 0.12 && batch.0 < unknown.0, "{} m with the map, {} m without", batch.0, unknown.0);
 }
 
-/// `cargo test --release -p lienav-eval tests::known_map -- --ignored --nocapture`
+/// `cargo test --release -p lienav-runs tests::known_map -- --ignored --nocapture`
 #[test]
 #[ignore = "a table of minutes"]
 fn table_of_mrclam() {

@@ -33,5 +33,5 @@ pub use record::RunRecord;
 pub use report::{Difference, FilterReport, Report, Value, difference};
 pub use shard::{Made, MergeError, Shard, ShardError, make, merge, merge_records};
 pub use tally::{FilterOutcome, RunSummary, StepSummary};
-pub(crate) use text::number;
+pub use text::number;
 pub use text::{table, to_text};

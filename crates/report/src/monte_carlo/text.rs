@@ -154,6 +154,6 @@ fn differences(filter: &FilterReport, keys: [&str; 4]) -> Vec<String> {
 }
 
 /// With this many digits, or a dash.
-pub(crate) fn number(value: Option<f64>, digits: usize) -> String {
+pub fn number(value: Option<f64>, digits: usize) -> String {
     value.map_or("–".to_owned(), |value| format!("{value:.digits$}"))
 }

@@ -1,20 +1,27 @@
-//! The data of the page of judged estimates: numbers, errors and NEES over time, calibration.
+//! The page of judged estimates: numbers, errors and NEES over time, calibration.
 
-use super::data::significant;
-use super::rows::shown;
+use super::report::Report;
+use super::run::Subject;
+use super::steps::{Step, Steps};
+use super::text::sentence;
 use crate::consistency::{BAND_PROBABILITY, chi_squared_band};
-use crate::judge::report::Report;
-use crate::judge::run::Subject;
-use crate::judge::steps::Steps;
-use crate::judge::text::sentence;
+use crate::page::{self, shown, significant};
 use serde::Serialize;
 
 /// The most steps of one estimate: beyond, the extremes are kept.
 const MOST_ROWS: usize = 3000;
 
+/// The page as HTML.
+///
+/// # Errors
+/// None in practice; serde's, should the data ever hold what JSON cannot say.
+pub fn html(subjects: &[Subject<'_>]) -> serde_json::Result<String> {
+    Ok(page::judged(&serde_json::to_string(&Page::new(subjects))?))
+}
+
 /// All of a page.
 #[derive(Serialize)]
-pub(super) struct Page<'a> {
+struct Page<'a> {
     version: &'static str,
     source: &'a str,
     duration_s: f64,
@@ -46,7 +53,7 @@ struct Rows {
 }
 
 impl<'a> Page<'a> {
-    pub(super) fn new(subjects: &[Subject<'a>]) -> Self {
+    fn new(subjects: &[Subject<'a>]) -> Self {
         let stamps = || subjects.iter().flat_map(|subject| &subject.judged.pairs.stamps);
         let (first, last) = (stamps().min(), stamps().max());
         let start = first.copied().unwrap_or_default();
@@ -74,7 +81,7 @@ impl<'a> Page<'a> {
 impl Rows {
     fn new(subject: &Subject<'_>, start: lienav_base::stamp::Stamp) -> Self {
         let steps = &subject.judged.steps.all;
-        let of = |value: fn(&crate::judge::steps::Step) -> f64| steps.iter().map(value).collect::<Vec<f64>>();
+        let of = |value: fn(&Step) -> f64| steps.iter().map(value).collect::<Vec<f64>>();
         let columns = [
             of(|step| Steps::position_square(step).sqrt()),
             of(|step| Steps::orientation_square(step).sqrt().to_degrees()),

@@ -12,7 +12,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 
 /// `steps` steps at 10 Hz round a circle of radius 10 m among eight landmarks, with its truth.
-pub(super) fn run(steps: usize, seed: u64) -> (Run, Truth) {
+pub fn run(steps: usize, seed: u64) -> (Run, Truth) {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let mut normal = || -> f64 { StandardNormal.sample(&mut random) };
     let covariance = Matrix3::new(0.04, 0.01, -0.002, 0.01, 0.09, 0.003, -0.002, 0.003, 0.0004);
@@ -65,7 +65,7 @@ pub(super) fn run(steps: usize, seed: u64) -> (Run, Truth) {
 
 /// `steps` odometry messages at 20 Hz round a circle, a scan of all six landmarks with every other one, the last
 /// scan ahead of the last odometry. Range and bearing have the noise of the default configuration.
-pub(super) fn recording(steps: usize, seed: u64) -> Recording {
+pub fn recording(steps: usize, seed: u64) -> Recording {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let mut normal = |std: f64| -> f64 { std * Distribution::<f64>::sample(&StandardNormal, &mut random) };
     let (dt, twist) = (0.05, Vector3::new(1.0, 0.0, 0.2));

@@ -1,18 +1,19 @@
 //! A report as one page: a single HTML file with everything in it, which a browser opens from a disk, without network.
 //!
 //! The page shows what a reader asks in this order: how good, where, whether the covariance says so, and why not. Its
-//! script, style and markup are plain files in `crates/eval/page/`; data go in as JSON (`data`). A long run is
+//! script, style and markup are plain files in `crates/report/page/`; data go in as JSON (`data`). A long run is
 //! reduced to what can be seen, and no extreme is lost (`rows`); sums and the numbers of the report are of all steps.
 
 mod data;
 mod experiment;
-mod judged;
 mod rows;
 
-use super::judge::run::Subject as JudgedSubject;
 use super::monte_carlo::{Outcome, Report};
 use super::plot::Subject;
 use std::fmt::Write as _;
+
+pub use data::significant;
+pub use rows::shown;
 
 const MARKUP: &str = include_str!("../../page/page.html");
 const STYLE: &str = include_str!("../../page/page.css");
@@ -86,12 +87,9 @@ pub fn experiment(outcome: &Outcome, report: &Report) -> serde_json::Result<Stri
     Ok(fill(&EXPERIMENT, &json, Use::File))
 }
 
-/// The page of judged estimates, as HTML.
-///
-/// # Errors
-/// As [`html`].
-pub fn judged(subjects: &[JudgedSubject<'_>]) -> serde_json::Result<String> {
-    Ok(fill(&JUDGED, &serde_json::to_string(&judged::Page::new(subjects))?, Use::File))
+/// The page of judged estimates with its data, as JSON.
+pub fn judged(json: &str) -> String {
+    fill(&JUDGED, json, Use::File)
 }
 
 /// The data of the page of runs, as JSON.

@@ -51,7 +51,7 @@ fn at_instants(recording: &Recording, config: &Config, filtered: &Run, instants:
     [ours, theirs].map(|estimates| Run { estimates, ..filtered.clone() })
 }
 
-/// `cargo test --release -p lienav-eval tests::while_driving -- --ignored --nocapture`
+/// `cargo test --release -p lienav-runs tests::while_driving -- --ignored --nocapture`
 #[test]
 #[ignore = "a table of a minute"]
 fn table_beside_the_batch_estimate_of_what_came_before() {

@@ -393,7 +393,7 @@ fn learned(run: &Run, time: &dyn Fn(Stamp) -> f64) -> BTreeMap<&'static str, Lea
 }
 
 /// A number with so many digits that count: its shortest text is short. What is not finite becomes `null`.
-pub(super) fn significant(value: f64, digits: usize) -> f64 {
+pub fn significant(value: f64, digits: usize) -> f64 {
     if value == 0.0 || !value.is_finite() {
         return value;
     }
