@@ -48,23 +48,17 @@
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic))]
 
 pub mod bag;
-pub mod cloud;
-pub mod convert;
 pub mod datasets;
-pub mod geodesy;
 pub mod identities;
 pub mod inertial;
 pub mod intake;
 pub mod map_file;
-pub mod messages;
 pub mod recording;
-pub mod settings_file;
 pub mod space;
-pub mod statements;
 pub mod to_bag;
 pub mod trajectory;
-pub mod transforms;
 pub mod truth;
 
 use lienav_files::place;
 pub use lienav_files::{files, open, yaml};
+pub use lienav_intake::{cloud, convert, geodesy, messages, settings_file, statements, transforms};

@@ -1,7 +1,7 @@
 //! The intake of the filter that sees tags, for a node and for tests alike: messages of topics in, plain input out, with
 //! cameras placed by `/tf_static`.
 
-use super::imu_frame::ImuFrame;
+use super::ImuFrame;
 use crate::convert::{Frame, Refusal, TagSizes, lens_of, se3_of_isometry, space_odometry, space_pose, stamp_of};
 use crate::messages::{
     self, AprilTagDetection, AprilTagDetectionArray, CameraInfo, PoseWithCovarianceStamped, TfMessage,

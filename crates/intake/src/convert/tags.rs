@@ -16,14 +16,14 @@ use nalgebra::{Isometry3, Matrix3, Matrix6, Rotation3, SMatrix, Vector3, Vector6
 /// `dock=500` is the frame `dock`, of a tag or of a bundle of them, with the identity 500.
 ///
 /// ```
-/// use lienav_io::convert::TagPattern;
+/// use lienav_intake::convert::TagPattern;
 ///
 /// let pattern: TagPattern = "*/tag36h11:{id}".parse()?;
 /// assert_eq!(pattern.identity("robot_1/tag36h11:5"), Some(5));
 /// assert_eq!(pattern.identity("robot_1/tag36h11:x"), None);
 /// assert_eq!("marker_{id+1000}".parse::<TagPattern>()?.identity("marker_7"), Some(1007));
 /// assert_eq!("*/dock=500".parse::<TagPattern>()?.identity("robot_1/dock"), Some(500));
-/// # Ok::<(), lienav_io::convert::TagPatternError>(())
+/// # Ok::<(), lienav_intake::convert::TagPatternError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TagPattern(Kind);

@@ -7,8 +7,8 @@
 //! judge.
 //!
 //! ```
-//! use lienav_io::convert::{Frame, odometry};
-//! use lienav_io::messages::Odometry;
+//! use lienav_intake::convert::{Frame, odometry};
+//! use lienav_intake::messages::Odometry;
 //!
 //! let mut message = Odometry { child_frame_id: "base_link".into(), ..Odometry::default() };
 //! message.header.frame_id = "odom2".into();

@@ -1,7 +1,7 @@
 //! Settings as text: plain YAML or a ROS parameter file in, a ROS parameter file or a Markdown table out.
 
-use crate::yaml;
 use lienav_base::settings::{Allowed, Described, Spec, assign, lookup};
+use lienav_files::yaml;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -399,7 +399,7 @@ fn nearest<T: Described>(name: &str, most: usize) -> Option<&'static str> {
 /// How many letters have to be put in, left out, exchanged or swapped with their neighbour to get from `a` to `b`
 /// (optimal string alignment).
 #[allow(clippy::indexing_slicing, reason = "i and j count from 1 to the lengths, and each row has one number more")]
-pub(crate) fn distance(a: &str, b: &str) -> usize {
+pub fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let (mut before, mut last): (Vec<usize>, Vec<usize>) = (Vec::new(), (0..=b.len()).collect());
     for i in 1..=a.len() {
@@ -429,7 +429,8 @@ fn from_tree<T: DeserializeOwned>(tree: &Value) -> Result<T, SettingsError> {
     serde_json::from_value(tree.clone()).map_err(|e| SettingsError::Yaml(one_line(&e)))
 }
 
-pub(crate) fn one_line(error: &dyn std::fmt::Display) -> String {
+/// What an error says, as one line.
+pub fn one_line(error: &dyn std::fmt::Display) -> String {
     error.to_string().split_whitespace().collect::<Vec<_>>().join(" ")
 }
 

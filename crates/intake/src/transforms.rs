@@ -12,8 +12,8 @@ const MAX_FRAMES: usize = 10_000;
 /// The tree of static transforms, as far as it has come.
 ///
 /// ```
-/// use lienav_io::messages::{Quaternion, Transform, TransformStamped, Vector3};
-/// use lienav_io::transforms::StaticTransforms;
+/// use lienav_intake::messages::{Quaternion, Transform, TransformStamped, Vector3};
+/// use lienav_intake::transforms::StaticTransforms;
 ///
 /// let mut tree = StaticTransforms::default();
 /// let mut lidar = TransformStamped { child_frame_id: "lidar".into(), ..TransformStamped::default() };
@@ -83,8 +83,8 @@ impl StaticTransforms {
     }
 }
 
-/// A leading slash, as ROS 1 wrote it, does not count.
-pub(crate) fn plain(frame: &str) -> &str {
+/// The name of a frame: a leading slash, as ROS 1 wrote it, does not count.
+pub fn plain(frame: &str) -> &str {
     frame.strip_prefix('/').unwrap_or(frame)
 }
 
