@@ -35,7 +35,7 @@
 //! - [`intake`] makes input of a filter of the messages of a whole robot, for a node and for a bag: sensors placed by
 //!   `/tf_static`, several of them, tags, twists, several sources of odometry.
 //! - [`messages`] are ROS 2 messages as plain structs, [`convert`] checks and converts them, and [`cloud`] defines the
-//!   fields of a cloud of features.
+//!   fields of a point cloud of measurements.
 //! - [`settings_file`] reads settings from YAML and ROS parameter files; [`files`] writes a file completely or not at
 //!   all.
 //! - [`map_file`] is a map of landmarks that outlives the run: written by hand from a survey, or by a filter.
@@ -47,9 +47,7 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic))]
 
-pub mod bag;
 pub mod datasets;
-pub mod identities;
 pub mod inertial;
 pub mod intake;
 pub mod map_file;
@@ -59,6 +57,8 @@ pub mod to_bag;
 pub mod trajectory;
 pub mod truth;
 
+pub use lienav_bag as bag;
+pub use lienav_bag::identities;
 use lienav_files::place;
 pub use lienav_files::{files, open, yaml};
 pub use lienav_intake::{cloud, convert, geodesy, messages, settings_file, statements, transforms};

@@ -1,16 +1,10 @@
 //! What was recorded, wherever it comes from: the filter's input in order of arrival, and the truth to compare with.
 
-mod data;
-mod equipment;
-mod feeder;
-
 use super::bag::{Loading, Topics};
 use super::datasets::FORMATS;
 use std::path::Path;
 
-pub use data::{Input, PositionFixes, Recording};
-pub use equipment::Equipment;
-pub use feeder::Feeder;
+pub use lienav_bag::recording::{Equipment, Feeder, Input, PositionFixes, Recording};
 pub use lienav_files::OpenError;
 
 /// Reads a recording. `source` is a bag (folder, `.mcap` or `.db3` file), `woods:FOLDER`,

@@ -7,10 +7,9 @@
 use super::text::Table;
 use crate::inertial::{InertialRecording, TrueOrientation};
 use crate::open;
-use crate::recording::OpenError;
 use flate2::read::MultiGzDecoder;
 use lienav_attitude::ImuSample;
-use lienav_files::bounds;
+use lienav_files::{OpenError, bounds};
 use nalgebra::{Quaternion, UnitQuaternion, Vector3};
 use std::io::{self, BufReader};
 use std::path::Path;

@@ -5,9 +5,9 @@
 
 use super::text::Table;
 use crate::inertial::{InertialRecording, TrueOrientation};
-use crate::recording::OpenError;
 use lienav_attitude::ImuSample;
 use lienav_base::stamp::Stamp;
+use lienav_files::OpenError;
 use nalgebra::{Quaternion, UnitQuaternion, Vector3};
 use std::path::Path;
 

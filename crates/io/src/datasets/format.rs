@@ -1,6 +1,7 @@
 //! What a reader of a data set says of itself.
 
-use crate::recording::{OpenError, Recording};
+use lienav_bag::recording::Recording;
+use lienav_files::OpenError;
 
 /// A format that a source may be given in, as `PREFIX:ARGUMENTS`. A reader of another data set is a file in this folder
 /// with such a value, and a line in [`FORMATS`](super::FORMATS).

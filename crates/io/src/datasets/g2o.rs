@@ -8,10 +8,10 @@
 use super::format::Format;
 use super::text::{Row, Table};
 use crate::open;
-use crate::recording::{Input, OpenError, Recording};
 use flate2::read::MultiGzDecoder;
+use lienav_bag::recording::{Input, Recording};
 use lienav_base::stamp::Stamp;
-use lienav_files::bounds;
+use lienav_files::{OpenError, bounds};
 use lienav_lie::Se2;
 use lienav_slam::{Config, InitialConfig, Measurement, MeasurementKind, Odometry, Scan};
 use nalgebra::{Matrix2, Matrix3, SMatrix, Vector2};

@@ -181,3 +181,11 @@ fn sources_that_are_none_say_what_would_be_one() {
         assert!(error.contains(problem) && error.contains("woods:FOLDER"), "{error}");
     }
 }
+
+#[test]
+fn a_pointer_of_git_lfs_is_named_as_one() {
+    let folder =
+        folder(&[("pose.g2o", "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a2146\nsize 12345\n")]);
+    let error = open(&format!("g2o:{}", folder.path().join("pose.g2o").display())).unwrap_err().to_string();
+    assert!(error.contains("a pointer of Git LFS"), "{error}");
+}

@@ -3,9 +3,8 @@
 //! rounded to a double.
 
 use crate::open;
-use crate::recording::OpenError;
 use lienav_base::stamp::Stamp;
-use lienav_files::bounds;
+use lienav_files::{OpenError, bounds};
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 

@@ -5,8 +5,9 @@
 
 use super::format::Format;
 use super::text::Table;
-use crate::recording::{Input, OpenError, PositionFixes, Recording};
+use lienav_bag::recording::{Input, PositionFixes, Recording};
 use lienav_base::stamp::Stamp;
+use lienav_files::OpenError;
 use lienav_slam::{Config, Label, Measurement, MeasurementKind, Odometry, Scan};
 use nalgebra::{Matrix2, Matrix3, Matrix3x2, Vector2, Vector3};
 use std::collections::BTreeMap;

@@ -5,8 +5,9 @@
 
 use super::format::Format;
 use super::text::Table;
-use crate::recording::{Input, OpenError, Recording};
+use lienav_bag::recording::{Input, Recording};
 use lienav_base::stamp::Stamp;
+use lienav_files::OpenError;
 use lienav_lie::Se2;
 use lienav_slam::{Config, InitialConfig, Measurement, MeasurementKind, NoiseUnit, Odometry, Scan, TwistHold};
 use nalgebra::Vector2;

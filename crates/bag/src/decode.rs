@@ -1,7 +1,7 @@
 //! Messages of inputs that come in several types.
 
 use super::cdr::{self, CdrError};
-use crate::intake::{FeaturesMessage, FeaturesOf, OdometryMessage, OdometryOf};
+use lienav_intake::intake::{FeaturesMessage, FeaturesOf, OdometryMessage, OdometryOf};
 
 /// A message with measurements of landmarks.
 pub fn decode_features(kind: FeaturesMessage, bytes: &[u8]) -> Result<FeaturesOf, CdrError> {

@@ -6,16 +6,16 @@ use super::params::NODE;
 use super::plan::Part;
 use super::static_mount::{Ahead, StatedExtrinsics};
 use super::topics::Role;
-use crate::convert::{self, Expected, Frame, Frames, Refusal, pose_of, stamp_of};
-use crate::geodesy::Datum;
-use crate::intake::{Context, FeaturesMessage, Intake, OdometryMessage, OdometryOf, StatedInputs};
-use crate::messages::{
+use crate::recording::{Equipment, Input, Recording};
+use lienav_intake::convert::{self, Expected, Frame, Frames, Refusal, pose_of, stamp_of};
+use lienav_intake::geodesy::Datum;
+use lienav_intake::intake::{Context, FeaturesMessage, Intake, OdometryMessage, OdometryOf, StatedInputs};
+use lienav_intake::messages::{
     CameraInfo, Imu, Message, NavSatFix, Odometry, PoseStamped, PoseWithCovarianceStamped, TfMessage,
 };
-use crate::recording::{Equipment, Input, Recording};
-use crate::settings_file::overlay_known;
-use crate::statements::{FixCheck, OdometryCheck};
-use crate::transforms::StaticTransforms;
+use lienav_intake::settings_file::overlay_known;
+use lienav_intake::statements::{FixCheck, OdometryCheck};
+use lienav_intake::transforms::StaticTransforms;
 use lienav_lie::Se2;
 use lienav_slam::MeasurementKind;
 
@@ -29,7 +29,7 @@ const BASE_FRAME: &str = "base_link";
 
 /// Why a message of a bag is dropped.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Unread {
+pub enum Unread {
     /// Its bytes are not a message of the topic's type.
     #[error(transparent)]
     Cdr(#[from] CdrError),
@@ -43,7 +43,7 @@ pub(crate) enum Unread {
 
 impl Unread {
     /// The word it is counted under.
-    pub(crate) fn word(&self) -> &'static str {
+    pub fn word(&self) -> &'static str {
         match self {
             Self::Cdr(_) => UNREADABLE,
             Self::Refused(refusal) => refusal.word(),

@@ -4,10 +4,10 @@
 //! plain tables are read here, and no more of them than the file has room for.
 
 use super::record::{Record, Storage, Topic};
-use crate::files::Temporary;
-use crate::recording::OpenError;
 use lienav_base::stamp::Stamp;
+use lienav_files::OpenError;
 use lienav_files::bounds::{self, Bytes};
+use lienav_files::files::Temporary;
 use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
 use rusqlite::{Connection, OpenFlags, Row};

@@ -2,7 +2,7 @@
 
 use super::data::Input;
 use super::equipment::Equipment;
-use crate::intake::{STANDBY, Sources};
+use lienav_intake::intake::{STANDBY, Sources};
 use lienav_slam::{DropReason, Slam};
 
 /// Gives the input of a recording to a filter, and of several sources of odometry the one that counts.

@@ -5,9 +5,9 @@ use super::metadata::{
     Document, Duration, FILE_NAME, FileInformation, Metadata, Qos, StartingTime, TopicMetadata, TopicWithCount,
 };
 use super::schema::definition;
-use crate::files::{StagedFolder, remedy, write_atomically};
-use crate::messages::Message;
 use lienav_base::stamp::Stamp;
+use lienav_files::files::{StagedFolder, remedy, write_atomically};
+use lienav_intake::messages::Message;
 use mcap::records::MessageHeader;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -132,7 +132,7 @@ impl Place {
 
 /// A bag that is being written. It grows in a hidden folder `.NAME…tmp` beside its place, and takes its place, whole,
 /// with [`BagWriter::finish`]; dropped before, it leaves nothing. A killed process leaves the hidden folder, whose
-/// `.mcap` file can be read up to the last chunk, until [`crate::files::remove_leftovers`].
+/// `.mcap` file can be read up to the last chunk, until [`lienav_files::files::remove_leftovers`].
 pub struct BagWriter {
     target: PathBuf,
     existing: Existing,
@@ -411,8 +411,8 @@ pub(super) fn is_storage(path: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bag::BagReader;
-    use crate::messages::Clock;
+    use crate::BagReader;
+    use lienav_intake::messages::Clock;
 
     #[test]
     fn what_was_flushed_of_a_recording_can_be_read_while_it_goes_on() {

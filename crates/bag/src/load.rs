@@ -9,14 +9,14 @@ use super::reader::{Reader, TruthReader, Unread};
 use super::record::Topic;
 use super::static_mount::look_ahead;
 use super::topics::{Role, Topics, candidates, listed, not_one, not_one_of, unread_encoding};
-use crate::convert::Frames;
-use crate::files::folder_of;
-use crate::intake::{Intake, stated_inputs};
-use crate::messages::{Message, TfMessage};
-use crate::open;
-use crate::recording::{Input, OpenError, Recording};
-use crate::statements::ClockCheck;
-use lienav_files::bounds;
+use crate::recording::{Input, Recording};
+use lienav_files::files::folder_of;
+use lienav_files::open;
+use lienav_files::{OpenError, bounds};
+use lienav_intake::convert::Frames;
+use lienav_intake::intake::{Intake, stated_inputs};
+use lienav_intake::messages::{Message, TfMessage};
+use lienav_intake::statements::ClockCheck;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::ErrorKind;
@@ -29,7 +29,7 @@ pub const DROPPED_KEY: &str = "lienav.dropped.";
 
 /// Reads a bag: a folder, or a single storage file. A `params.yaml` in the bag's folder gives [`Recording::config`].
 ///
-/// Messages pass the checks of [`crate::convert`], as those of a node do, and are counted in [`Recording::dropped`]
+/// Messages pass the checks of [`lienav_intake::convert`], as those of a node do, and are counted in [`Recording::dropped`]
 /// under the same words. Frames are those that [`Topics::frames`] states, else those of `params.yaml`, else those of
 /// the first message of each topic: a frame that changes within the bag is refused. Where `params.yaml` does not say
 /// where the sensor sits, `/tf_static` does, as for a node.
@@ -44,7 +44,7 @@ pub fn load(path: &Path, topics: &Topics) -> Result<Recording, OpenError> {
 
 /// A bag on its way to a recording: its input one by one, in order of arrival, so that no more of it is in memory than
 /// is asked for.
-pub(crate) struct Loading {
+pub struct Loading {
     path: PathBuf,
     bag: BagReader,
     parts: Vec<Option<Part>>,
@@ -174,10 +174,11 @@ impl Iterator for Loading {
 
 /// The first problem of each kind, for the warnings of a recording.
 #[derive(Default)]
-pub(crate) struct Problems(BTreeMap<&'static str, String>);
+pub struct Problems(BTreeMap<&'static str, String>);
 
 impl Problems {
-    pub(crate) fn note(&mut self, topic: &str, received: impl std::fmt::Display, unread: &Unread) {
+    /// Keeps it, if it is the first of its kind: `received` says when, of a message of this topic.
+    pub fn note(&mut self, topic: &str, received: impl std::fmt::Display, unread: &Unread) {
         let word = unread.word();
         self.0.entry(word).or_insert_with(|| format!("{topic} at {received} dropped as {word}: {unread}"));
     }
@@ -189,7 +190,7 @@ impl Problems {
     }
 
     /// One sentence each, with the bag in front.
-    pub(crate) fn into_sentences(self, bag: &Path) -> impl Iterator<Item = String> {
+    pub fn into_sentences(self, bag: &Path) -> impl Iterator<Item = String> {
         self.0.into_values().map(move |sentence| format!("{}: {sentence}", bag.display()))
     }
 }

@@ -1,10 +1,10 @@
 use super::*;
-use crate::bag::metadata::Qos;
-use crate::bag::{BagWriter, Existing};
-use crate::convert;
-use crate::convert::{header, pose_message};
-use crate::messages::{Imu, Odometry, PointCloud2, PoseStamped};
+use crate::metadata::Qos;
+use crate::{BagWriter, Existing};
 use lienav_base::stamp::Stamp;
+use lienav_intake::convert;
+use lienav_intake::convert::{header, pose_message};
+use lienav_intake::messages::{Imu, Odometry, PointCloud2, PoseStamped};
 use lienav_lie::Se2;
 use lienav_slam::MeasurementKind;
 
@@ -142,7 +142,7 @@ fn static_mount(transforms: &[(&str, &str, [f64; 3], f64)], after: usize, parame
     let features = bag.add_topic::<PointCloud2>("/features", Qos::RELIABLE).unwrap();
     let transforms = transforms.iter().map(|(parent, child, [x, y, yaw], pitch)| {
         let rotation = nalgebra::UnitQuaternion::from_euler_angles(0.0, *pitch, *yaw);
-        let mut transform = crate::messages::TransformStamped {
+        let mut transform = lienav_intake::messages::TransformStamped {
             header: header(Stamp::default(), parent),
             child_frame_id: (*child).into(),
             ..Default::default()

@@ -4,12 +4,12 @@
 use super::decode::{decode_features, decode_odometry};
 use super::plan::Part;
 use super::read::BagReader;
-use crate::bag::cdr;
-use crate::convert::{Extrinsics, Frames, Refusal};
-use crate::intake::{Intake, OdometryOf};
-use crate::messages::TfMessage;
-use crate::transforms::plain;
+use crate::cdr;
 use lienav_base::stamp::Stamp;
+use lienav_intake::convert::{Extrinsics, Frames, Refusal};
+use lienav_intake::intake::{Intake, OdometryOf};
+use lienav_intake::messages::TfMessage;
+use lienav_intake::transforms::plain;
 use lienav_lie::Se2;
 
 /// Transforms are looked for until so long after the first message with measurements, s: who starts later is no part

@@ -1,8 +1,8 @@
 //! `metadata.yaml` of a rosbag2 folder: version 9 (Jazzy) is written, every version since Foxy's is read.
 
-use crate::open;
-use crate::yaml;
 use lienav_files::bounds;
+use lienav_files::open;
+use lienav_files::yaml;
 use serde::{Deserialize, Serialize};
 use serde_yaml_ng::Value;
 use std::collections::BTreeMap;

@@ -50,7 +50,7 @@ impl Definition {
     }
 }
 
-/// The types there are definitions of: those of [`crate::messages`].
+/// The types there are definitions of: those of [`lienav_intake::messages`].
 pub const DEFINITIONS: &[Definition] = &[
     Definition {
         name: "builtin_interfaces/msg/Time",

@@ -1,7 +1,7 @@
 //! `params.yaml` beside a bag: what is known of its sensors and of the start, as a ROS parameter file for `slam_node`.
 
-use crate::convert::{Frames, check_frame_name};
-use crate::settings_file::{overlay, overlay_known, to_ros_yaml};
+use lienav_intake::convert::{Frames, check_frame_name};
+use lienav_intake::settings_file::{overlay, overlay_known, to_ros_yaml};
 use lienav_slam::{Config, SPECS};
 
 /// The name of the file.

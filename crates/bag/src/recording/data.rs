@@ -97,7 +97,7 @@ pub struct PositionFixes {
 
 impl Recording {
     /// Counts input that is left out.
-    pub(crate) fn drop_one(&mut self, reason: &str) {
+    pub fn drop_one(&mut self, reason: &str) {
         match self.dropped.get_mut(reason) {
             Some(count) => *count += 1,
             None => {

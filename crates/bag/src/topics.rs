@@ -2,8 +2,8 @@
 
 use super::read::CDR;
 use super::record::Topic;
-use crate::convert::Frames;
-use crate::messages::{
+use lienav_intake::convert::Frames;
+use lienav_intake::messages::{
     Imu, MagneticField, Message, NavSatFix, Odometry, PointCloud2, PoseStamped, PoseWithCovarianceStamped,
 };
 
@@ -170,7 +170,7 @@ fn candidates_of<'a>(
 }
 
 /// Why no topic has this role, with the names of those that could.
-pub(crate) fn not_one(found: &[Topic], roles: &[Option<Role>], role: Role) -> String {
+pub fn not_one(found: &[Topic], roles: &[Option<Role>], role: Role) -> String {
     not_one_of(found, roles, role, role.types())
 }
 
@@ -208,7 +208,7 @@ pub(super) fn listed(names: impl Iterator<Item = String>, between: &str) -> Stri
 ///
 /// # Errors
 /// The sentence to show: the topic that was asked for is not there, or there are several, and none is asked for.
-pub(crate) fn magnetic_topic(found: &[Topic], wanted: Option<&str>) -> Result<Option<usize>, String> {
+pub fn magnetic_topic(found: &[Topic], wanted: Option<&str>) -> Result<Option<usize>, String> {
     const USUAL: [&str; 2] = ["/mag", "/imu/mag"];
     let fits = |topic: &Topic| topic.encoding == CDR && topic.type_name == MagneticField::TYPE;
     let called = |name: &str| found.iter().position(|topic| fits(topic) && with_slash(&topic.name) == with_slash(name));

@@ -4,13 +4,13 @@ use super::load::load;
 use super::metadata::Qos;
 use super::topics::Topics;
 use super::{BagWriter, Existing, TopicId, TypeText};
-use crate::convert::{features_message, header, twist};
-use crate::messages::{
+use crate::recording::{Feeder, Input, Recording};
+use lienav_base::stamp::Stamp;
+use lienav_intake::convert::{features_message, header, twist};
+use lienav_intake::messages::{
     AprilTagDetection, AprilTagDetectionArray, CameraInfo, Detection3D, Detection3DArray, ImagePoint, Message,
     Odometry, PointCloud2, Pose, PoseArray, TfMessage, TransformStamped, TwistWithCovarianceStamped,
 };
-use crate::recording::{Feeder, Input, Recording};
-use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
 use lienav_slam::{Config, Measurement, MeasurementKind, Scan, Slam};
 use nalgebra::UnitQuaternion;
@@ -237,7 +237,7 @@ fn patterns_of_tags_that_fit_nothing_are_said_at_the_end() {
 fn an_input_that_parameters_switch_off_is_left_out() {
     let imu = |bag: &mut Bag| {
         bag.write("/odom", &odometry(0, "base_link"));
-        bag.write("/imu", &crate::messages::Imu { header: header(at(1), "imu_link"), ..Default::default() });
+        bag.write("/imu", &lienav_intake::messages::Imu { header: header(at(1), "imu_link"), ..Default::default() });
     };
     for (parameters, expected) in [("gate.probability: 0.9", 2), ("use_imu: true", 2), ("use_imu: false", 1)] {
         let (recording, _folder) = read("", &named(parameters), imu);

@@ -3,8 +3,8 @@
 use super::read::CDR;
 use super::record::Topic;
 use super::topics::{Role, Topics, roles_with, with_slash};
-use crate::intake::{FeaturesMessage, Intake, OdometryMessage, Uses};
-use crate::messages::{
+use lienav_intake::intake::{FeaturesMessage, Intake, OdometryMessage, Uses};
+use lienav_intake::messages::{
     AprilTagDetectionArray, CameraInfo, Detection3DArray, Message, Odometry, PointCloud2, PoseArray, TfMessage,
     TwistWithCovarianceStamped,
 };

@@ -1,8 +1,8 @@
 //! Of a file without a summary: what it holds, found by going through it once.
 
 use super::{McapFile, Piece, RUN, message_header};
-use crate::bag::mcap_chunk::Outcome;
-use crate::bag::mcap_parts::{Channel, Fields, PREFIX, Span};
+use crate::mcap_chunk::Outcome;
+use crate::mcap_parts::{Channel, Fields, PREFIX, Span};
 use lienav_files::bounds::DESCRIPTION;
 use mcap::records::op;
 use std::collections::HashMap;

@@ -1,10 +1,10 @@
 //! Unpacks what is compressed as a whole: files into temporary ones, messages into memory. What unpacks to more than
 //! any recording does is refused.
 
-use crate::files::Temporary;
-use crate::open;
-use crate::recording::OpenError;
+use lienav_files::OpenError;
 use lienav_files::bounds::Bytes;
+use lienav_files::files::Temporary;
+use lienav_files::open;
 use std::io::{self, BufReader, Read, Write};
 use std::path::Path;
 

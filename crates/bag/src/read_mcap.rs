@@ -13,10 +13,10 @@ use super::mcap_parts::{
     Channel, ChunkIndex, Fields, MESSAGE_HEADER, Order, PREFIX, Pending, Schema, Span, Summary, stamp,
 };
 use super::record::{Record, Storage, Topic};
-use crate::open;
-use crate::recording::OpenError;
 use lienav_base::stamp::Stamp;
+use lienav_files::OpenError;
 use lienav_files::bounds::{self, Bytes, DESCRIPTION, DESCRIPTIONS, SUMMARY, WAITING};
+use lienav_files::open;
 use mcap::records::op;
 use std::collections::{BinaryHeap, HashMap, HashSet};
 use std::io::{self, Read};
