@@ -32,8 +32,10 @@
 //!   `lienav-associate` and `lienav-ekf` have what it is made of.
 //! - [`lienav_attitude`]: orientation and gyroscope bias.
 //! - [`lienav_lie`]: Lie groups. [`lienav_integrate`]: one-step methods on groups and other curved spaces.
-//! - [`lienav_io`]: messages, bags, data sets and settings files. [`lienav_base`]: stamps and settings.
-//! - [`lienav_sim`]: simulated runs from a seed. [`lienav_eval`]: errors, consistency, Monte Carlo, plots.
+//! - [`lienav_io`]: messages, bags, data sets and settings files (of `lienav-intake`, `lienav-bag` and `lienav-files`).
+//!   [`lienav_base`]: stamps and settings.
+//! - [`lienav_sim`]: simulated runs from a seed. [`lienav_eval`]: errors, consistency, Monte Carlo, plots (of
+//!   `lienav-runs` and `lienav-report`).
 //! - `lienav-lab` (feature `lab`): the published experiments with integrators.
 //! - `examples/01_range_bearing_slam.rs` to `05_attitude.rs` are programs with their equations; `docs/running.md`
 //!   describes nodes, topics and parameters, `docs/filters.md` the filters.

@@ -48,6 +48,8 @@
 //! - [`plot`] draws SVG, [`trajectory`] and [`tables`] write TUM and CSV files for other tools.
 //! - `examples/02_stereo.rs` compares three filters on one recording, `04_monte_carlo.rs` on many runs. `lienav-slam`
 //!   has the filters, `lienav-sim` the scenarios, `lienav-io` the recordings; `lienav-lab` judges integrators.
+//! - What is not of this crate comes from `lienav-runs` (single runs and their errors) and `lienav-report` (Monte Carlo,
+//!   plots, pages, folders).
 
 #![forbid(unsafe_code)]
 

@@ -43,6 +43,8 @@
 //! - [`truth`] interpolates true poses; [`identities`] are what measurements without identity are really of.
 //! - Input goes to `lienav-slam` or `lienav-attitude`, runs to `lienav-eval`; `lienav-sim` simulates what this crate
 //!   records. `examples/02_stereo.rs` evaluates a recording.
+//! - Messages, their conversion and settings come from `lienav-intake`, bags and recordings from `lienav-bag`, and how
+//!   files are opened and written from `lienav-files`.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic))]
