@@ -3,7 +3,7 @@
 
 use lienav_io::bag::metadata::Qos;
 use lienav_io::bag::{BagWriter, Existing};
-use lienav_io::messages::{Imu, PointCloud2};
+use lienav_io::messages::{Imu, Odometry, PointCloud2};
 use std::fs::{self, File};
 use std::os::unix::fs::{FileTypeExt, symlink};
 use std::path::{Path, PathBuf};
@@ -196,6 +196,22 @@ fn expectations_that_test_nothing_fail() {
 }
 
 #[test]
+fn sentences_are_short_whatever_they_quote() {
+    let (_folder, path) = workplace();
+    fs::write(path.join("header.csv"), "[".repeat(300_000)).unwrap();
+    let mut bag = BagWriter::create(&path.join("topics"), Existing::Refuse).unwrap();
+    for k in 0..20_000 {
+        bag.add_topic::<Odometry>(&format!("/odom_{k}"), Qos::RELIABLE).unwrap();
+    }
+    bag.finish().unwrap();
+    for line in ["$L judge --innovations header.csv", "$L judge header.csv --truth run", "$L judge topics --truth run"]
+    {
+        let (code, text) = said(&path, line);
+        assert!(code == Some(1) && text.len() < 20_000, "{line}: {code:?}: {} bytes", text.len());
+    }
+}
+
+#[test]
 fn slips_of_the_pen_are_named_with_their_remedy() {
     let (_folder, path) = workplace();
     for value in ["nan", "inf", "0", "-1"] {
@@ -223,6 +239,8 @@ fn a_bag_with_64000_topics_and_one_of_small_messages_that_unpack_to_gigabytes_ar
     bag.finish().unwrap();
     let (_, text) = said(&path, "$L info topics");
     assert!(text.contains("63950 more") && text.len() < 20_000, "{}", &text[..text.len().min(2000)]);
+    #[cfg(feature = "ros")]
+    refused(&path, "$L play topics", "64000 of its topics can be played, at most 1000 at a time");
 
     let mut bag = BagWriter::create(&path.join("zeros"), Existing::Refuse).unwrap();
     let topic = bag.add_topic::<PointCloud2>("/features", Qos::RELIABLE).unwrap();

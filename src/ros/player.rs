@@ -6,7 +6,7 @@ use super::qos;
 use super::start::{self, StartError};
 use super::stop::Stop;
 use lienav_base::stamp::Stamp;
-use lienav_io::bag::{BagReader, Topic};
+use lienav_io::bag::{BagReader, Topic, listed};
 use lienav_io::recording::OpenError;
 use r2r::{Node, PublisherUntyped, QosProfile, WrappedNativeMsgUntyped};
 use serde::Deserialize;
@@ -123,6 +123,14 @@ pub enum PlayError {
         /// Its topics, and why none of them.
         reason: String,
     },
+    /// It has more topics than are played at a time.
+    #[error("{}: {count} of its topics can be played, at most {MOST_TOPICS} at a time; name some by --topics", bag.display())]
+    TooMany {
+        /// The bag.
+        bag: PathBuf,
+        /// How many topics there are to play.
+        count: usize,
+    },
 }
 
 impl From<r2r::Error> for PlayError {
@@ -131,6 +139,8 @@ impl From<r2r::Error> for PlayError {
     }
 }
 
+/// A publisher takes 30 kB and 0.3 ms; no robot has so many topics.
+const MOST_TOPICS: usize = 1000;
 /// Subscribers need up to this long to find a new publisher, which loses what it sends before.
 const SETTLING: Duration = Duration::from_millis(500);
 /// What was sent last may still be on its way for this long.
@@ -146,8 +156,8 @@ pub fn play(options: &Options, stop: &Stop, mut progress: impl FnMut(f64) + Send
     let mut played = Played::default();
     let channels = advertise(&mut node, bag.topics(), options, &mut played.warnings)?;
     if bag.bounds().is_none() || channels.iter().all(Option::is_none) {
-        let names: Vec<&str> = bag.topics().iter().map(|t| t.name.as_str()).collect();
-        let found = if names.is_empty() { "it is empty".into() } else { format!("it holds {}", names.join(", ")) };
+        let names = listed(bag.topics().iter().map(|topic| topic.name.clone()), ", ");
+        let found = if names.is_empty() { "it is empty".into() } else { format!("it holds {}", names.escape_debug()) };
         let reasons: Vec<String> = std::iter::once(found).chain(played.warnings).collect();
         return Err(PlayError::Nothing { bag: options.bag.clone(), reason: reasons.join("; ") });
     }
@@ -271,14 +281,21 @@ fn advertise(
         // With --clock the time is ours to tell.
         chosen && !(options.clock_hz.is_some() && same(&topic.name, "clock"))
     };
+    let has_type =
+        |topic: &Topic| topic.encoding == "cdr" && WrappedNativeMsgUntyped::new_from(&topic.type_name).is_ok();
+    let is_played: Vec<bool> = topics.iter().map(|topic| wanted(topic) && has_type(topic)).collect();
+    let count = is_played.iter().filter(|is_played| **is_played).count();
+    if count > MOST_TOPICS {
+        return Err(PlayError::TooMany { bag: options.bag.clone(), count });
+    }
+    let left_out = topics.iter().zip(&is_played).filter(|(topic, is_played)| wanted(topic) && !**is_played);
+    let left_out = listed(left_out.map(|(topic, _)| format!("{} ({})", topic.name, topic.type_name)), ", ");
+    if !left_out.is_empty() {
+        warnings.push(format!("not played, since this build has no such types: {}", left_out.escape_debug()));
+    }
     let mut channels = Vec::with_capacity(topics.len());
-    for topic in topics {
-        if !wanted(topic) {
-            channels.push(None);
-            continue;
-        }
-        if topic.encoding != "cdr" || WrappedNativeMsgUntyped::new_from(&topic.type_name).is_err() {
-            warnings.push(format!("{} is not played: this build has no {}", topic.name, topic.type_name));
+    for (topic, is_played) in topics.iter().zip(is_played) {
+        if !is_played {
             channels.push(None);
             continue;
         }

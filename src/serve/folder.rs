@@ -1,12 +1,12 @@
 //! A folder of results as pages: an index of all reports below it, and their files.
 
-use super::{Answer, HTML, JSON, TEXT};
+use super::{Answer, Body, HTML, JSON, TEXT};
 use lienav_eval::folder::is_name_of_result;
 use lienav_io::open;
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::fs;
-use std::io::{self, Read};
+use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
@@ -65,13 +65,14 @@ impl Folder {
         if !is_result || !is_inside {
             return Answer::refused(404, "no such report");
         }
-        let mut body = Vec::new();
-        match open::bounded(&wanted, MOST_BYTES).and_then(|mut file| file.read_to_end(&mut body)) {
-            Ok(_) => {
+        let opened = open::regular(&wanted).and_then(|file| Ok((file.metadata()?.len(), file)));
+        match opened {
+            Ok((length, file)) if length <= MOST_BYTES => {
                 let policy = if kind == HTML { PAGE } else { PICTURES_ONLY };
+                let body = Body::File(file, length);
                 Answer { headers: vec![("content-security-policy", policy)], ..Answer::found(kind, body) }
             }
-            Err(_) => Answer::refused(404, "no such report"),
+            _ => Answer::refused(404, "no such report"),
         }
     }
 
@@ -287,18 +288,18 @@ mod tests {
     #[test]
     fn the_index_lists_reports_and_their_pages_are_found() {
         let (_around, folder) = results();
-        let index = String::from_utf8(folder.answer("/").body).unwrap();
+        let index = String::from_utf8(folder.answer("/").body.read().unwrap()).unwrap();
         assert!(index.contains("href=\"run%20%3C1%3E/\"") && index.contains("run &lt;1&gt;"), "{index}");
         assert!(index.contains("&lt;b&gt;") && index.contains("0.0316 m") && !index.contains("hidden"), "{index}");
         let page = folder.answer("/run%20%3C1%3E/");
-        assert_eq!(page.body, b"<p>page</p>");
-        for page in [page, folder.answer("/")] {
+        for page in [&page, &folder.answer("/")] {
             assert!(page.headers.iter().any(|(name, policy)| {
                 *name == "content-security-policy"
                     && policy.contains("default-src 'none'")
                     && !policy.contains("connect")
             }));
         }
+        assert_eq!(page.body.read().unwrap(), b"<p>page</p>");
         let picture = folder.answer("/run%20%3C1%3E/ekf/nees.svg");
         assert_eq!((picture.status, picture.kind), (200, "image/svg+xml"));
         assert!(picture.headers.iter().any(|(name, _)| *name == "content-security-policy"));
@@ -333,7 +334,7 @@ mod tests {
         ] {
             let answer = folder.answer(path);
             assert_eq!(answer.status, 404, "{path}");
-            assert!(!String::from_utf8_lossy(&answer.body).contains("secret"), "{path}");
+            assert!(!String::from_utf8_lossy(&answer.body.read().unwrap()).contains("secret"), "{path}");
         }
     }
 }

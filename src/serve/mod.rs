@@ -17,7 +17,8 @@ use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use std::collections::VecDeque;
 use std::convert::Infallible;
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
 use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -25,21 +26,60 @@ use tokio::sync::Semaphore;
 use tokio::task::AbortHandle;
 
 /// What is answered to a request for a path.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct Answer {
     /// As HTTP has it.
     pub status: u16,
     /// What it is: the media type.
     pub kind: &'static str,
     /// Its bytes.
-    pub body: Vec<u8>,
+    pub body: Body,
     /// More headers.
     pub headers: Vec<(&'static str, &'static str)>,
 }
 
+/// The bytes of an answer. A file is read when there is room for it.
+#[derive(Debug)]
+pub enum Body {
+    /// At hand.
+    Bytes(Vec<u8>),
+    /// A file, with its length.
+    File(File, u64),
+}
+
+impl Body {
+    fn length(&self) -> u64 {
+        match self {
+            Self::Bytes(bytes) => bytes.len() as u64,
+            Self::File(_, length) => *length,
+        }
+    }
+
+    /// The bytes; of a file that has grown meanwhile, its length of before.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn read(self) -> io::Result<Vec<u8>> {
+        match self {
+            Self::Bytes(bytes) => Ok(bytes),
+            Self::File(file, length) => {
+                let mut bytes = Vec::new();
+                file.take(length).read_to_end(&mut bytes)?;
+                Ok(bytes)
+            }
+        }
+    }
+}
+
+impl<T: Into<Vec<u8>>> From<T> for Body {
+    fn from(bytes: T) -> Self {
+        Self::Bytes(bytes.into())
+    }
+}
+
 impl Answer {
     /// Something that was found.
-    pub fn found(kind: &'static str, body: impl Into<Vec<u8>>) -> Self {
+    pub fn found(kind: &'static str, body: impl Into<Body>) -> Self {
         Self { status: 200, kind, body: body.into(), headers: Vec::new() }
     }
 
@@ -127,7 +167,7 @@ impl Server {
                     let (answer, room, held) = (answer.clone(), room.clone(), held.clone());
                     async move {
                         let given = answer_to(&request, is_local, &*answer);
-                        let kilobytes = given.body.len().div_ceil(1 << 10) as u32;
+                        let kilobytes = u32::try_from(given.body.length().div_ceil(1 << 10)).unwrap_or(u32::MAX);
                         let given = match room.try_acquire_many_owned(kilobytes) {
                             Ok(permit) => {
                                 *held.lock().unwrap_or_else(PoisonError::into_inner) = Some(permit);
@@ -135,7 +175,8 @@ impl Server {
                             }
                             Err(_) => Answer::refused(503, "too many answers wait to be sent; ask again later"),
                         };
-                        Ok::<_, Infallible>(respond(given))
+                        // An error closes the connection.
+                        respond(given)
                     }
                 });
                 let mut connection = http1::Builder::new();
@@ -159,8 +200,8 @@ fn answer_to(request: &Request<Incoming>, is_local: bool, answer: &impl Fn(&str)
     }
 }
 
-fn respond(given: Answer) -> Response<Full<Bytes>> {
-    let mut response = Response::new(Full::new(Bytes::from(given.body)));
+fn respond(given: Answer) -> io::Result<Response<Full<Bytes>>> {
+    let mut response = Response::new(Full::new(Bytes::from(given.body.read()?)));
     *response.status_mut() = StatusCode::from_u16(given.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(given.kind));
@@ -170,7 +211,7 @@ fn respond(given: Answer) -> Response<Full<Bytes>> {
     for (name, value) in given.headers {
         headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
     }
-    response
+    Ok(response)
 }
 
 /// Whether the `Host` of a request is this machine, as a browser on it says.
@@ -187,7 +228,7 @@ fn is_this_machine(host: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::io::{Read, Write};
+    use std::io::Write;
     use std::net::TcpStream;
 
     /// What a server says to a request, which is sent as it is.
@@ -226,6 +267,31 @@ mod tests {
         let begin = std::time::Instant::now();
         let found = said(address, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
         assert!(found.ends_with("answered") && begin.elapsed() < Duration::from_secs(2), "{found}");
+    }
+
+    #[test]
+    fn large_answers_that_are_not_taken_are_not_read_again_and_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("large");
+        let length = 60_u64 << 20;
+        File::create(&path).unwrap().set_len(length).unwrap();
+        let server = Server::bind("127.0.0.1:0".parse().unwrap()).unwrap();
+        let address = server.address();
+        std::thread::spawn(move || {
+            server.run(move |asked| match asked {
+                "/large" => Answer::found(TEXT, Body::File(File::open(&path).unwrap(), length)),
+                _ => Answer::found(TEXT, "answered"),
+            })
+        });
+        let ask = |_| {
+            let mut stream = TcpStream::connect(address).unwrap();
+            stream.write_all(b"GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
+            stream
+        };
+        let _never_read: Vec<TcpStream> = (0..400).map(ask).collect();
+        let begin = std::time::Instant::now();
+        let found = said(address, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
+        assert!(found.ends_with("answered") && begin.elapsed() < Duration::from_secs(2), "{:?}", begin.elapsed());
     }
 
     #[test]

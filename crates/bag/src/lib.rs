@@ -37,7 +37,7 @@ pub use load::{DROPPED_KEY, HeardTruth, Loading, NAME_KEY, Problems, load};
 pub use read::BagReader;
 pub use reader::{BAD_TRUTH, UNREADABLE, Unread};
 pub use record::{Record, Topic};
-pub use topics::{Role, Topics, magnetic_topic, not_one, roles_of};
+pub use topics::{Role, Topics, listed, magnetic_topic, not_one, roles_of};
 pub use write::{BagWriter, Existing, TopicId, TypeText, WriteError};
 
 /// What messages of a recording in space do not hold, beside them: see `lienav_eval::space::bag`.

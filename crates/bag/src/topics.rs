@@ -193,7 +193,7 @@ pub(super) fn not_one_of(
 }
 
 /// Names as a list; of many, the first ones, and how many more there are.
-pub(super) fn listed(names: impl Iterator<Item = String>, between: &str) -> String {
+pub fn listed(names: impl Iterator<Item = String>, between: &str) -> String {
     const NAMED: usize = 50;
     let mut names = names.fuse();
     let mut list = names.by_ref().take(NAMED).collect::<Vec<_>>().join(between);

@@ -48,6 +48,7 @@ pub fn run(stop: &Stop) -> Result<(), StartError> {
     let log = Log::new(node.logger());
     let parameters = declare(&node, &log)?;
     let settings: Settings = parameters.read(SPECS)?;
+    parameters::check_frames(&[("world_frame", &settings.world_frame)])?;
     let config: Config = parameters.read(lienav_attitude::SPECS)?;
     let body = Body::new(settings.body.clone()).map_err(|e| ParameterError::Unusable(e.to_string()))?;
     let clock = RosClock::of(&mut node, parameters::use_sim_time(&parameters)?)?;

@@ -16,6 +16,7 @@ use crate::ros::log::Log;
 use crate::ros::qos_overrides;
 use lienav_base::settings;
 use lienav_base::settings::{Allowed, Described, OutOfRange, Spec, assign, check, lookup};
+use lienav_io::convert::check_frame_name;
 use lienav_io::files::read_text;
 use r2r::ParameterValue;
 use serde::Serialize;
@@ -46,6 +47,18 @@ pub const TIME_SPECS: &[Spec] = Time::SPECS;
 /// [`TIME_SPECS`] were not declared.
 pub fn use_sim_time(parameters: &Parameters) -> Result<bool, ParameterError> {
     Ok(parameters.read::<Time>(TIME_SPECS)?.use_sim_time)
+}
+
+/// Checks the names of frames that a node publishes, by their parameters.
+///
+/// # Errors
+/// What is wrong with the first name that tf2 refuses.
+pub fn check_frames(frames: &[(&str, &str)]) -> Result<(), ParameterError> {
+    for (parameter, name) in frames {
+        check_frame_name(name)
+            .map_err(|why| ParameterError::Unusable(format!("parameter '{parameter}' is '{name}', which {why}")))?;
+    }
+    Ok(())
 }
 
 /// Whether the user has given a part of the place of the sensor whose parameters begin with `prefix`.
@@ -295,6 +308,15 @@ mod tests {
         let mut parameters = Parameters::default();
         parameters.declare(&Config::default(), SPECS, &overrides)?;
         Ok(parameters)
+    }
+
+    #[test]
+    fn frames_that_tf2_refuses_are_named_with_their_parameter() {
+        assert_eq!(check_frames(&[("map_frame", "map"), ("odom_frame", "robot_1/odom")]), Ok(()));
+        for name in ["/map", "map odom"] {
+            let refused = check_frames(&[("odom_frame", "odom"), ("map_frame", name)]).unwrap_err().to_string();
+            assert!(refused.starts_with(&format!("parameter 'map_frame' is '{name}', which ")), "{refused}");
+        }
     }
 
     #[test]

@@ -40,6 +40,12 @@ pub fn run(stop: &Stop) -> Result<(), StartError> {
     let log = Log::new(node.logger());
     let mut parameters = declare(&node, &log)?;
     let settings: Settings = parameters.read(SPECS)?;
+    parameters::check_frames(&[
+        ("map_frame", &settings.map_frame),
+        ("odom_frame", &settings.odom_frame),
+        ("base_frame", &settings.base_frame),
+        ("sensor_frame", &settings.sensor_frame),
+    ])?;
     let is_in_space = settings.scenario.starts_with(space::PREFIX);
     if is_in_space {
         return run_in_space(node, parameters, settings, log, stop);

@@ -22,6 +22,8 @@ use std::path::{Path, PathBuf};
 const LONGEST: u64 = 1 << 30;
 /// No file has more rows.
 const MOST_ROWS: usize = 10_000_000;
+/// So many characters of another header are shown.
+const SHOWN: usize = 120;
 /// Autocorrelation is tested up to this lag.
 pub const LAGS: usize = 10;
 
@@ -84,7 +86,10 @@ impl Innovations {
         let (first, second, is_nis) = match (column("innovation"), column("std"), column("nis"), column("dof")) {
             (Some(innovation), Some(std), _, _) => (innovation, std, false),
             (_, _, Some(nis), Some(dof)) => (nis, dof, true),
-            _ => return Err(wrong(format!("its header is '{}'", header.iter().collect::<Vec<_>>().join(",")))),
+            _ => {
+                let found: String = header.iter().collect::<Vec<_>>().join(",").chars().take(SHOWN).collect();
+                return Err(wrong(format!("its header is '{}'", found.escape_debug())));
+            }
         };
         let (mut rows, mut left_out) = (Vec::new(), 0);
         for record in csv.records() {

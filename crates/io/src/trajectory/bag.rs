@@ -5,7 +5,7 @@ use super::convention::Convention;
 use super::data::{BAD_ORIENTATION, MOST_POSES, Trajectory, Upper, upper};
 use super::text::{too_many, unit};
 use crate::bag::cdr::{CdrError, decode};
-use crate::bag::{BagReader, Topic, UNREADABLE};
+use crate::bag::{BagReader, Topic, UNREADABLE, listed as first_of};
 use crate::convert::stamp_of;
 use crate::messages::{
     Covariance6, Header, Message, Odometry, Pose, PoseStamped, PoseWithCovarianceStamped, TfMessage,
@@ -87,12 +87,12 @@ fn wanted(topics: &[Topic], place: &Place<'_>) -> Result<Vec<bool>, String> {
     let is_of_poses = |topic: &Topic| TYPES.contains(&topic.type_name.as_str());
     let is_of_transforms = |topic: &Topic| topic.type_name == TfMessage::TYPE;
     let listed = || {
-        let names: Vec<String> =
-            topics.iter().filter(|t| is_of_poses(t)).map(|t| format!("{} ({})", t.name, t.type_name)).collect();
+        let named = topics.iter().filter(|t| is_of_poses(t)).map(|t| format!("{} ({})", t.name, t.type_name));
+        let names = first_of(named, ", ");
         if names.is_empty() {
             "it has none of Odometry, PoseWithCovarianceStamped or PoseStamped".to_owned()
         } else {
-            format!("its topics of poses are: {}", names.join(", "))
+            format!("its topics of poses are: {}", names.escape_debug())
         }
     };
     match place {
