@@ -32,8 +32,14 @@ fn the_policies_allow_what_the_nodes_use_and_no_more() {
     allows_what_is_used(&on, "/lienav/landmark_detector_node", &["landmark_detector_node"], vec![detector]);
     let on = domain();
     let program = env!("CARGO_BIN_EXE_slam3d_node");
-    let node = start(program, &on, &["--ros-args", "-p", "use_sim_time:=true", "-p", "odom_frame:=odom"]);
-    allows_what_is_used(&on, "/lienav/slam3d_node", &["slam3d_node"], vec![node]);
+    let common = ["--ros-args", "-p", "use_sim_time:=true", "-p", "odom_frame:=odom"];
+    let tags = ["-p", "tags.detections:=[detections]", "-r", "__node:=slam3d_of_tags"];
+    if cfg!(feature = "apriltag_msgs") {
+        let nodes = [start(program, &on, &common), start(program, &on, &[&common[..], &tags].concat())];
+        allows_what_is_used(&on, "/lienav/slam3d_node", &["slam3d_node", "slam3d_of_tags"], nodes.into());
+    } else {
+        println!("skipped slam3d_node: built without apriltag_msgs");
+    }
     let on = domain();
     let common = ["-p", "publish_clock:=true", "-p", "wait_for_subscribers:=9"];
     let space = ["-r", "__node:=simulator_in_space", "-p", "scenario:=space:rest-stereo-industrial"];

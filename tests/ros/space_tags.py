@@ -17,7 +17,7 @@ from nav_msgs.msg import Odometry
 from peer import nanos, stamp_into
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
-from sensor_msgs.msg import CameraInfo
+from sensor_msgs.msg import CameraInfo, Imu
 from std_srvs.srv import Trigger
 from tf2_msgs.msg import TFMessage
 from visualization_msgs.msg import MarkerArray
@@ -37,6 +37,7 @@ class Peer(Node):
         beside = [topic.rsplit('/', 1)[0] + '/camera_info' for topic in topics]
         self.info = [self.create_publisher(CameraInfo, topic, latched) for topic in beside]
         self.odom = self.create_publisher(Odometry, 'odom', deep)
+        self.imu = self.create_publisher(Imu, 'imu', deep)
         self.static = self.create_publisher(TFMessage, '/tf_static', latched)
         self.poses, self.transforms, self.markers, self.counted = [], [], [], {}
         self.create_subscription(PoseWithCovarianceStamped, 'pose', self.poses.append, deep)
@@ -82,6 +83,14 @@ def odometry_of(ns, pose, twist):
     p, q = message.pose.pose.position, message.pose.pose.orientation
     p.x, p.y, p.z, q.x, q.y, q.z, q.w = pose
     message.twist.twist.linear.x, message.twist.twist.angular.z = twist
+    return message
+
+
+def sample_of(ns, numbers):
+    """Return a sample of the inertial sensor."""
+    message = header_into(Imu(), ns, 'imu_link')
+    w, f = message.angular_velocity, message.linear_acceleration
+    w.x, w.y, w.z, f.x, f.y, f.z = numbers
     return message
 
 
@@ -154,7 +163,10 @@ def main():
         stream = json.load(file)
     rclpy.init()
     peer = Peer(stream['topics'])
-    peer.until(lambda: all(p.get_subscription_count() for p in [*peer.tags, *peer.info, peer.odom]), 'the node')
+    heard = [*peer.tags, *peer.info, peer.odom]
+    if any('imu' in message for message in stream['messages']):
+        heard.append(peer.imu)
+    peer.until(lambda: all(p.get_subscription_count() for p in heard), 'the node')
     peer.until(lambda: peer.count_publishers('/pose') and peer.count_publishers('/tf'), 'its topics')
     transforms, info = robot(stream)
     end = time.monotonic() + 1.5
@@ -177,6 +189,8 @@ def main():
                 if mode == 'damaged' and k % 10 == 5 and k > 100:
                     damaged(peer, message['ns'], stream['frames'][0], good)
                     damages += 1
+        elif 'imu' in message:
+            peer.imu.publish(sample_of(message['ns'], message['imu']))
         else:
             peer.odom.publish(odometry_of(message['ns'], message['pose'], message['twist']))
     peer.until(lambda: peer.poses and nanos(peer.poses[-1].header.stamp) >= int(last), f'the pose at {last}')

@@ -5,7 +5,7 @@ use lienav_base::stamp::Stamp;
 use lienav_io::convert::{TagSizes, covariance_message, header, quaternion_of, space_pose_message};
 use lienav_io::intake::{TagIntake, TagRobot};
 use lienav_io::messages::{
-    AprilTagDetection, AprilTagDetectionArray, CameraInfo, ImagePoint, Odometry, Quaternion, TfMessage, Time,
+    AprilTagDetection, AprilTagDetectionArray, CameraInfo, ImagePoint, Imu, Odometry, Quaternion, TfMessage, Time,
     Transform, TransformStamped, Vector3,
 };
 use lienav_io::space::tag_map::TagMap;
@@ -28,6 +28,11 @@ const SECONDS: f64 = 10.0;
 const RATES_HZ: (f64, f64) = (20.0, 50.0);
 const TOPICS: [&str; 2] = ["front/detections", "back/detections"];
 const FRAMES: [&str; 2] = ["front_camera", "back_camera"];
+/// The inertial sensor, and where it is on the robot, m.
+const IMU: (&str, [f64; 3]) = ("imu_link", [0.1, 0.0, 0.2]);
+/// Samples of it a second, Hz; the first message names the body, and comes before all else.
+const IMU_HZ: f64 = 100.0;
+const GRAVITY: f64 = 9.80665;
 
 fn stamp(t: f64) -> Stamp {
     Stamp::from_nanos(1_000_000_000_000 + (t * 1e9).round() as i64)
@@ -75,6 +80,7 @@ impl Noise {
 enum Message {
     Tags(usize, AprilTagDetectionArray),
     Odometry(Box<Odometry>),
+    Imu(Box<Imu>),
 }
 
 fn image(camera: usize, t: f64, noise: &mut Noise) -> AprilTagDetectionArray {
@@ -109,10 +115,30 @@ fn odometry(t: f64, noise: &mut Noise) -> Odometry {
     message
 }
 
+/// A sample on the circle: the sensor is ahead of the middle of the robot.
+fn imu(t: f64, noise: &mut Noise) -> Imu {
+    let mut message = Imu { header: header(stamp(t), IMU.0), ..Imu::default() };
+    message.orientation.w = 1.0;
+    let (rate, force) = (&mut message.angular_velocity, &mut message.linear_acceleration);
+    // White noise of 1e-3 rad/s/√Hz and 1e-2 m/s²/√Hz.
+    let mut white = |density: f64| density * IMU_HZ.sqrt() * noise.next();
+    (rate.x, rate.y, rate.z) = (white(1e-3), white(1e-3), 0.3 + white(1e-3));
+    force.x = -0.3 * 0.3 * IMU.1[0] + white(1e-2);
+    force.y = 0.3 * 0.6 + white(1e-2);
+    force.z = GRAVITY + white(1e-2);
+    message
+}
+
 /// Everything in the order of its stamps.
-fn stream() -> Vec<Message> {
+fn stream(has_imu: bool) -> Vec<Message> {
     let mut noise = Noise(7);
     let mut all = Vec::new();
+    if has_imu {
+        for k in 0..((SECONDS + 1.0) * IMU_HZ) as usize {
+            let t = k as f64 / IMU_HZ - 1.0;
+            all.push((stamp(t), Message::Imu(Box::new(imu(t, &mut noise)))));
+        }
+    }
     for k in 0..(SECONDS * RATES_HZ.0) as usize {
         for camera in 0..2 {
             let t = (k as f64 + 0.5 * camera as f64) / RATES_HZ.0;
@@ -140,7 +166,9 @@ fn robot() -> (TfMessage, CameraInfo) {
     };
     let mut info = CameraInfo { width: 640, height: 480, ..CameraInfo::default() };
     info.p = [FOCAL, 0.0, 320.0, 0.0, 0.0, FOCAL, 240.0, 0.0, 0.0, 0.0, 1.0, 0.0];
-    (TfMessage { transforms: FRAMES.into_iter().zip(mounts()).map(at).collect() }, info)
+    let imu = Se3::new(So3::identity(), V3::from(IMU.1));
+    let placed = FRAMES.into_iter().zip(mounts()).chain([(IMU.0, imu)]);
+    (TfMessage { transforms: placed.map(at).collect() }, info)
 }
 
 fn map() -> TagMap {
@@ -152,7 +180,7 @@ fn map() -> TagMap {
 type Row = (i64, Vec<f64>);
 
 /// What the node has to publish on `pose`, and how far it is off in the end, m.
-fn offline(stream: &[Message], file: Option<&Path>) -> (Vec<Row>, f64) {
+fn offline(stream: &[Message], file: Option<&Path>, uses_imu: bool) -> (Vec<Row>, f64) {
     let settings = TagRobot {
         map: "map".into(),
         odom: "odom".into(),
@@ -162,12 +190,14 @@ fn offline(stream: &[Message], file: Option<&Path>) -> (Vec<Row>, f64) {
         sizes: TagSizes::default(),
         max_hamming: 0,
         is_rectified: true,
-        uses_imu: false,
+        uses_imu,
         pixel_centre_px: 0.5,
+        first_corner: 0,
+        is_clockwise: false,
     };
     let mut config = Config::default();
     let mut own = TagConfig::default();
-    own.tags.corner_std_px = TAG.1;
+    (own.tags.corner_std_px, own.tags.use_imu) = (TAG.1, uses_imu);
     if file.is_some() {
         config.map.mode = MapMode::Localization;
     }
@@ -191,15 +221,17 @@ fn offline(stream: &[Message], file: Option<&Path>) -> (Vec<Row>, f64) {
                 let _ = slam.push_frame(&seen.frame);
             }
             Message::Odometry(message) => slam.push_twist(&intake.odometry(message).unwrap().0).unwrap(),
+            Message::Imu(message) => slam.push_imu(&intake.imu(message).unwrap()).unwrap(),
         }
         while let Some(step) = slam.poll() {
-            let message = space_pose_message(&step.estimate.pose);
+            let (pose, covariance) = intake.to_base(&step.estimate.pose, &step.estimate.covariance);
+            let message = space_pose_message(&pose);
             let (p, q) = (message.position, message.orientation);
             let mut numbers = vec![p.x, p.y, p.z, q.x, q.y, q.z, q.w];
-            numbers.extend(covariance_message(&step.estimate.covariance).0);
+            numbers.extend(covariance_message(&covariance).0);
             rows.push((step.estimate.stamp.nanos(), numbers));
             let t = step.estimate.stamp.secs() - 1000.0;
-            off = (step.estimate.pose.translation - truth(t).translation).norm();
+            off = (pose.translation - truth(t).translation).norm();
         }
     }
     (rows, off)
@@ -220,6 +252,10 @@ fn written(stream: &[Message]) -> Value {
             "camera": camera,
             "tags": message.detections.iter().map(tag).collect::<Vec<_>>(),
         }),
+        Message::Imu(message) => {
+            let (w, f) = (&message.angular_velocity, &message.linear_acceleration);
+            json!({"ns": nanos(&message.header.stamp), "imu": [w.x, w.y, w.z, f.x, f.y, f.z]})
+        }
         Message::Odometry(message) => {
             let (p, q) = (&message.pose.pose.position, &message.pose.pose.orientation);
             let twist = &message.twist.twist;
@@ -241,7 +277,7 @@ fn written(stream: &[Message]) -> Value {
 }
 
 /// Plays a stream to the node, and compares what it publishes with what it has to.
-fn live_is_offline(is_known: bool, mode: &str) {
+fn live_is_offline(is_known: bool, mode: &str, has_imu: bool) {
     if !cfg!(feature = "apriltag_msgs") {
         println!("skipped: built without apriltag_msgs");
         return;
@@ -251,15 +287,17 @@ fn live_is_offline(is_known: bool, mode: &str) {
     if is_known {
         std::fs::write(&file, map().to_yaml()).unwrap();
     }
-    let stream = stream();
-    let (expected, off) = offline(&stream, is_known.then_some(file.as_path()));
+    let stream = stream(has_imu);
+    let (expected, off) = offline(&stream, is_known.then_some(file.as_path()), has_imu);
     println!("{} poses; off by {off:.4} m in the end", expected.len());
     assert!(expected.len() > 350 && off < if is_known { 0.02 } else { f64::INFINITY }, "{} {off}", expected.len());
     std::fs::write(&input, written(&stream).to_string()).unwrap();
     let file_parameter = format!("map.file:={}", file.display());
     let mode_parameter = format!("map.mode:={}", if is_known { "localization" } else { "mapping" });
+    let imu_parameter = format!("tags.use_imu:={has_imu}");
     let parameters = [
         "tags.detections:=[front/detections, back/detections]",
+        imu_parameter.as_str(),
         "tags.size_m:=0.2",
         "tags.corner_std_px:=0.3",
         "odom_frame:=odom",
@@ -268,6 +306,7 @@ fn live_is_offline(is_known: bool, mode: &str) {
         "qos_overrides./front/detections.subscription.reliability:=reliable",
         "qos_overrides./back/detections.subscription.reliability:=reliable",
         "qos_overrides./odom.subscription.reliability:=reliable",
+        "qos_overrides./imu.subscription.reliability:=reliable",
         "qos_overrides./pose.publisher.depth:=1000",
     ];
     let arguments: Vec<&str> = ["--ros-args"].into_iter().chain(parameters.iter().flat_map(|p| ["-p", *p])).collect();
@@ -296,13 +335,13 @@ pub fn end(mut node: Process) {
 }
 
 #[test]
-fn a_robot_among_known_tags_is_found_and_live_is_offline_to_the_last_bit() {
-    live_is_offline(true, "plain");
+fn a_robot_with_an_inertial_sensor_is_found_among_known_tags_and_live_is_offline_to_the_last_bit() {
+    live_is_offline(true, "plain", true);
 }
 
 #[test]
 fn a_robot_maps_tags_live_as_offline_and_damaged_messages_change_nothing() {
-    live_is_offline(false, "damaged");
+    live_is_offline(false, "damaged", false);
 }
 
 #[test]

@@ -6,6 +6,7 @@ use clap::builder::PossibleValuesParser;
 use lienav_io::files::{read_text, write_atomically};
 use lienav_io::map_file::MapFile;
 use lienav_io::map_file::foreign::{self, Format, Options};
+use lienav_io::space::tag_map::{TagFormat, TagMap};
 use std::path::{Path, PathBuf};
 
 /// Convert a map from and to CSV, GeoJSON, and the files of packages for tags
@@ -31,6 +32,9 @@ pub(super) struct Args {
     /// Size of a tag, m, where the output has to state it
     #[arg(long, value_name = "M")]
     tag_size_m: Option<f64>,
+    /// The map has tags in space, each with a place and a rotation, as slam3d_node and packages for tags have them
+    #[arg(long, conflicts_with_all = ["from", "sigma_m", "bundle"])]
+    space: bool,
     /// Replace the output if there is one
     #[arg(long)]
     force: bool,
@@ -41,6 +45,7 @@ const EXAMPLES: &str = "Examples:
   lienav map convert tags.yaml hall.yaml --sigma-m 0.05      tag_bundles of apriltag_ros
   lienav map convert hall.yaml hall.geojson
   lienav map convert hall.yaml tags.yaml --to apriltag --tag-size-m 0.16
+  lienav map convert tags.yaml hall.csv --space              tags of slam3d_node as a survey
 
 | format    | what it is                                             | what is lost                                   |
 |-----------|--------------------------------------------------------|------------------------------------------------|
@@ -51,12 +56,16 @@ const EXAMPLES: &str = "Examples:
 | tagslam   | bodies of TagSLAM: the tags of static bodies           | height, orientation, correlation, class        |
 | fiducials | map of fiducial_slam: a line for each marker           | height, orientation, correlation, class        |
 
-Poses in space are projected onto the plane z = 0 of their map. A table has the names of its columns in its first row;
+With --space, six numbers of each tag stay: formats are csv (a survey), apriltag (a bundle), tagslam (tags.yaml),
+fiducials, rtabmap (Marker/Priors) and field (WPILib). Input is known by its name and content, output by its name or
+--to. Without it, poses in space are projected onto the plane z = 0 of their map. A table has the names of its columns in its first row;
 x and easting, y and northing, and sigma are understood, and tracks of cones with their colours. Commas, semicolons or
 tabs separate columns. A field layout of WPILib (.json) is read as tags.";
 
 fn names() -> Vec<&'static str> {
-    std::iter::once(LIENAV).chain(Format::TABLE.map(|(name, _)| name)).collect()
+    let in_space = TagFormat::TABLE.map(|(name, _)| name);
+    let in_space = in_space.into_iter().filter(|name| named(name).is_none());
+    std::iter::once(LIENAV).chain(Format::TABLE.map(|(name, _)| name)).chain(in_space).collect()
 }
 
 const LIENAV: &str = "lienav";
@@ -73,6 +82,13 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
         }
     }
     refuse_existing(&args.output, args.force)?;
+    if args.space {
+        return run_in_space(args);
+    }
+    let names = [&args.from, &args.to].into_iter().flatten();
+    if let Some(name) = names.into_iter().find(|name| *name != LIENAV && named(name).is_none()) {
+        return Err(Failure::WrongCall(format!("{name} is a format of tags in space: add --space")));
+    }
     let options = Options { sigma_m: args.sigma_m, bundle: args.bundle.clone(), tag_size_m: args.tag_size_m };
     let file = read(&args.input, args.from.as_deref(), &options)?;
     let to = match &args.to {
@@ -90,6 +106,30 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
         }
     }
     print(&format!("{}: {count} landmarks\n", args.output.display()))
+}
+
+/// Tags in space.
+fn run_in_space(args: &Args) -> Result<(), Failure> {
+    let format = match &args.to {
+        None => TagFormat::of(&args.output),
+        Some(name) => {
+            let known = TagFormat::TABLE.iter().find(|(known, _)| known == name).map(|(_, format)| *format);
+            known.ok_or_else(|| Failure::WrongCall(format!("{name} is no format of tags in space")))?
+        }
+    };
+    let map = TagMap::read(&args.input).map_err(|error| Failure::Failed(error.to_string()))?;
+    if map.known.is_empty() {
+        let why = "has no tags whose places in a map are stated";
+        return Err(Failure::Failed(format!("{}: {why}", args.input.display())));
+    }
+    if map.refused > 0 {
+        warn(&format!("{} tags are left out as invalid", map.refused));
+    }
+    let (text, notes) = map.to_text(format, args.tag_size_m);
+    notes.iter().for_each(|note| warn(note));
+    let written = write_atomically(&args.output, |out| out.write_all(text.as_bytes()));
+    written.map_err(|error| not_written(&args.output, &error))?;
+    print(&format!("{}: {} tags\n", args.output.display(), map.known.len()))
 }
 
 fn read(path: &Path, from: Option<&str>, options: &Options) -> Result<MapFile, Failure> {

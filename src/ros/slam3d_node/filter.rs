@@ -84,6 +84,22 @@ impl Filter {
         }
     }
 
+    /// Which corner of tags comes first, where their map shows that it is not the one that is stated.
+    pub fn first_corner(&self) -> Option<usize> {
+        match self {
+            Self::Landmarks { .. } => None,
+            Self::Tags { slam, .. } => slam.first_corner(),
+        }
+    }
+
+    /// Tags that were found to be on something that moves.
+    pub fn found_moving(&self) -> Vec<u64> {
+        match self {
+            Self::Landmarks { .. } => Vec::new(),
+            Self::Tags { slam, .. } => slam.found_moving(),
+        }
+    }
+
     /// The settings that both have.
     pub fn config(&self) -> &Config {
         both!(self, slam => slam.config())

@@ -2,10 +2,10 @@
 
 use super::filter::Filter;
 use lienav_io::files;
-use lienav_io::space::tag_map::TagMap;
+use lienav_io::space::tag_map::{TagMap, TagsTogether};
 use lienav_io::space::tags::StatedTag;
 use lienav_space::Map3d;
-use lienav_space::tags::{KnownTag, OnBoard, TagPose};
+use lienav_space::tags::{JointMap, KnownTag, OnBoard, TagPose};
 use std::path::Path;
 
 /// No map file is longer.
@@ -31,6 +31,11 @@ pub fn load(filter: &mut Filter, path: &Path) -> Result<String, String> {
                 |on: &lienav_io::space::tags::OnBoard| OnBoard { board: on.board, pose: on.pose, sigma_m: on.sigma_m };
             let on_board = map.on_board.iter().map(|(id, on)| (*id, place(on)));
             slam.set_known(known.collect(), on_board.collect());
+            let together = map
+                .joint
+                .as_ref()
+                .and_then(|joint| JointMap::new(joint.tags.iter().map(|id| u64::from(*id)).collect(), joint.matrix()));
+            together.into_iter().for_each(|joint| slam.set_joint_map(joint));
             let invalid = if refused > 0 { format!(", {refused} left out as invalid") } else { String::new() };
             Ok(format!("{count} tags loaded{invalid}"))
         }
@@ -69,6 +74,9 @@ pub fn save(filter: &Filter, path: &Path) -> Result<String, String> {
             if map.known.is_empty() {
                 return Err(format!("the map has no tags yet: nothing was saved, and '{shown}' stays as it is"));
             }
+            let joint = slam.joint_map();
+            let is_kept = joint.tags().iter().all(|id| map.known.contains_key(id));
+            map.joint = TagsTogether::of(joint.tags(), joint.covariance()).filter(|_| is_kept);
             (map.to_yaml(), format!("{} tags saved", map.known.len()))
         }
     };

@@ -98,6 +98,7 @@ fn filter_of(settings: &Settings, config: Config, own: TagConfig) -> Result<Filt
     if settings.tags.is_used() {
         let mut slam = TagSlam3d::new(config, own).map_err(ParameterError::from)?;
         slam.expect(settings.tags.topics().len(), settings.uses_odometry());
+        slam.set_moving(settings.tags.moving().map_err(ParameterError::Unusable)?);
         return Ok(Filter::Tags { slam, intake: TagIntake::new(robot) });
     }
     let intake = SpaceIntake::new(settings.frames(&config));

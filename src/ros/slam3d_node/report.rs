@@ -9,7 +9,8 @@
 //! | WARN | the filter waits for its start |
 //! | WARN | input was dropped, but for measurements beyond the gate |
 //! | WARN | time was set back |
-//! | WARN | the map shows that tags are not as large as stated |
+//! | WARN | the map shows that tags are not as large as stated, or that their corners begin elsewhere |
+//! | WARN | tags are on something that moves, and tags.moving does not have them |
 //! | WARN | the covariance was widened, because most measurements were beyond the gate |
 //! | OK | otherwise |
 //!
@@ -39,6 +40,10 @@ pub struct Report {
     pub uses_imu: bool,
     /// By which factor tags are larger than stated, where their map shows it.
     pub size_factor: Option<f64>,
+    /// Which corner of tags comes first, where their map shows that it is not the one that is stated.
+    pub first_corner: Option<usize>,
+    /// Tags that were found to be on something that moves.
+    pub found_moving: Vec<u64>,
     /// Of `imu`.
     pub imu: Received,
     /// Of `features`, or of all topics of tags.
@@ -72,6 +77,8 @@ impl Default for Report {
             sees_tags: false,
             uses_imu: true,
             size_factor: None,
+            first_corner: None,
+            found_moving: Vec::new(),
             imu: Received::default(),
             features: Received::default(),
             odometry: Received::default(),
@@ -122,7 +129,7 @@ pub fn remedy(word: &str) -> &'static str {
         "unexplained_tag" => "check tags.size_m, tags.sizes and camera_info: no pose explains the corners",
         "hamming" => "none: such detections are often wrong; raise tags.max_hamming to use them",
         "mirrored_tag" => {
-            "let the detector list corners counterclockwise in the image, as AprilTag does, from the left lower"
+            "corners are listed clockwise in the image: set tags.clockwise, and tags.first_corner (OpenCV: left_upper)"
         }
         "camera_resolution" => {
             "let camera_info be that of the detector's image: a corner lies outside of its width and height"
@@ -140,6 +147,9 @@ fn all_dropped(node: &Dropped, slam: &Filter) -> Dropped {
     let of_node = Refusal::WORDS.into_iter().chain(own).map(|word| (word, 0));
     node.with(of_filter.chain(of_node))
 }
+
+/// So many tags are named at most.
+const MOST_NAMED: usize = 10;
 
 /// Reasons that do not make a warning by themselves.
 fn is_ordinary(word: &str) -> bool {
@@ -164,6 +174,8 @@ impl Report {
             estimate: slam.pose(),
             landmarks: slam.landmarks(),
             size_factor: slam.size_factor(),
+            first_corner: slam.first_corner(),
+            found_moving: slam.found_moving(),
             ..self
         }
     }
@@ -209,6 +221,17 @@ pub fn judge(before: &Report, now: &Report) -> (Level, String) {
         findings.warn(format!(
             "tags are {factor:.3} times as large as tags.size_m, tags.sizes or the map state: so far apart are they there"
         ));
+    }
+    if let Some(corner) = now.first_corner {
+        findings.warn(format!(
+            "the map shows tags turned by {}°: their detector begins {corner} corners after the one that \
+             tags.first_corner states",
+            90 * corner
+        ));
+    }
+    if !now.found_moving.is_empty() {
+        let ids: Vec<String> = now.found_moving.iter().take(MOST_NAMED).map(ToString::to_string).collect();
+        findings.warn(format!("tags {} move, and are not used: list them in tags.moving", ids.join(", ")));
     }
     if now.time_jumps > before.time_jumps {
         findings.warn("time was set back: the filter started again");
@@ -308,6 +331,10 @@ mod tests {
         assert_eq!(level(&|r| r.widened = 1).0, Level::Warn);
         let (at, said) = level(&|r| r.size_factor = Some(1.25));
         assert!(at == Level::Warn && said.contains("1.250 times as large as tags.size_m"), "{said}");
+        let (at, said) = level(&|r| r.first_corner = Some(2));
+        assert!(at == Level::Warn && said.contains("180°") && said.contains("tags.first_corner"), "{said}");
+        let (at, said) = level(&|r| r.found_moving = vec![7, 9]);
+        assert!(at == Level::Warn && said.contains("tags 7, 9 move"), "{said}");
         assert_eq!(level(&|r| r.dropped.add("gated")).0, Level::Ok);
         let late = "dropped: too_late 1: raise timing.reorder_window_s, or make the detector faster".to_owned();
         assert_eq!(level(&|r| r.dropped.add("too_late")), (Level::Warn, late));

@@ -1,10 +1,11 @@
 //! The parameters of `slam3d_node` beside those of the filter ([`lienav_space::SPECS`]).
 
-use lienav_base::settings;
 use lienav_base::settings::{Described, Spec};
+use lienav_base::{settings, words};
 use lienav_io::convert::TagSizes;
 use lienav_io::intake::{SpaceFrames, TagRobot};
 use lienav_space::Config;
+use std::collections::BTreeSet;
 
 /// Every setting of [`Settings`], in the order of its fields.
 pub const SPECS: &[Spec] = Settings::SPECS;
@@ -45,6 +46,26 @@ settings! {
         rectified: bool = true;
         /// Where the detector has the centre of the first pixel, px: AprilTag 3 at 0.5, camera_info at 0.
         pixel_centre_px: f64 = 0.5, within -1.0..=1.0, unit "px";
+        /// The corner that the detector lists first, by the picture on the tag: AprilTag 3 left_lower, OpenCV left_upper.
+        first_corner: FirstCorner = FirstCorner::LeftLower, one_of FirstCorner::WORDS;
+        /// The detector goes on clockwise, as OpenCV does for ArUco.
+        clockwise: bool = false;
+        /// Tags on something that moves, as a cart: ID or FIRST-LAST. They are followed, and show nothing of the pose.
+        moving: Vec<String> = Vec::new(), names;
+    }
+}
+
+words! {
+    /// The corner that a detector lists first.
+    pub enum FirstCorner {
+        /// That at (−, −).
+        LeftLower = "left_lower",
+        /// That at (+, −).
+        RightLower = "right_lower",
+        /// That at (+, +).
+        RightUpper = "right_upper",
+        /// That at (−, +).
+        LeftUpper = "left_upper",
     }
 }
 
@@ -93,12 +114,34 @@ impl TagTopics {
         TagSizes::parse(filled(&self.sizes))
     }
 
+    /// The tags that are on something that moves.
+    ///
+    /// # Errors
+    /// The sentence to show.
+    pub fn moving(&self) -> Result<BTreeSet<u64>, String> {
+        /// No range has more.
+        const MOST: u32 = 100_000;
+        let mut all = BTreeSet::new();
+        for entry in filled(&self.moving) {
+            let (first, last) = entry.split_once('-').unwrap_or((entry, entry));
+            let [first, last] = [first, last].map(|text| text.trim().parse::<u32>());
+            match (first, last) {
+                (Ok(first), Ok(last)) if first <= last && last - first <= MOST => {
+                    all.extend((first..=last).map(u64::from));
+                }
+                _ => return Err(format!("tags.moving: '{entry}' names no tag; give ID, as 7, or FIRST-LAST, as 7-9")),
+            }
+        }
+        Ok(all)
+    }
+
     /// Whether topics and sizes fit.
     ///
     /// # Errors
     /// The sentence to show.
     pub fn check(&self) -> Result<(), String> {
         self.sizes()?;
+        self.moving()?;
         let (topics, infos) = (self.topics(), filled(&self.camera_infos).len());
         let detections = topics.len();
         if detections >= MOST_CAMERAS {
@@ -150,6 +193,8 @@ impl Settings {
             is_rectified: self.tags.rectified,
             uses_imu,
             pixel_centre_px: self.tags.pixel_centre_px,
+            first_corner: self.tags.first_corner as usize,
+            is_clockwise: self.tags.clockwise,
         })
     }
 }
@@ -182,5 +227,8 @@ mod tests {
         assert!(!of(&[""], &[""]).is_used());
         assert!(of(&["a", "a"], &[]).check().unwrap_err().contains("stands twice"));
         assert!(TagTopics { sizes: vec!["7".into()], ..of(&["a"], &[]) }.check().unwrap_err().contains("tags.sizes"));
+        let moving = |entry: &str| TagTopics { moving: vec!["3".into(), entry.into()], ..of(&["a"], &[]) }.moving();
+        assert_eq!(moving("7-9").unwrap(), [3, 7, 8, 9].into());
+        assert!(["cart", "9-7", "-1", "0-4000000000"].iter().all(|e| moving(e).unwrap_err().contains("tags.moving")));
     }
 }

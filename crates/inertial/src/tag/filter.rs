@@ -7,8 +7,10 @@
 use super::agreement::Agreements;
 use super::choice::{NARROW, Weight, choose};
 use super::joint::Joint;
+use super::known::JointMap;
 use super::landmark::{self, KnownTag};
 use super::motion::ConstantVelocity;
+use super::moving::Moving;
 use super::posterior::{Columns, Posterior, by_place, maximize};
 use super::sight::{NUMBERS, Sight};
 use super::square::{Solutions, solve};
@@ -69,8 +71,12 @@ pub struct TagFilter {
     pub options: TagOptions,
     /// Tags whose places are known beforehand.
     pub known: BTreeMap<u64, KnownTag>,
+    /// What these have in common.
+    pub joint_map: JointMap,
     /// The motion where no sensor measures it.
     pub motion: ConstantVelocity,
+    /// Tags on bodies that move.
+    pub moving: Moving,
     waiting: Waitings,
     /// How many frames in a row a tag failed the gate, and the last of them.
     rejected: BTreeMap<u64, (u32, u64)>,
@@ -81,6 +87,8 @@ pub struct TagFilter {
     unclear: BTreeSet<u64>,
     order: Vec<usize>,
     aside: Vec<usize>,
+    /// Tags that were removed in this frame.
+    gone: Vec<u64>,
     columns: Columns,
     bound: f64,
     place_bound: f64,
@@ -109,7 +117,10 @@ impl TagFilter {
             filter: Filter::GROUP,
             options,
             known,
+            joint_map: JointMap::default(),
             motion: ConstantVelocity::default(),
+            moving: Moving::new(BTreeSet::new()),
+            gone: Vec::with_capacity(MOST_SIGHTS),
             waiting: Waitings::new(),
             rejected: BTreeMap::new(),
             frame: 0,
@@ -149,14 +160,16 @@ impl TagFilter {
             }
         }
         // Those of the map first: others may be on something that moves. Then large ones: their poses are the clearest.
-        // Behind them those of two poses, whose rotation shows nothing.
-        let (unclear, known) = (&self.unclear, &self.known);
-        let rank = |sight: &Sight| (unclear.contains(&sight.id), !known.contains_key(&sight.id));
+        // Behind them those of two poses, whose rotation shows nothing, and those that were hung elsewhere.
+        let (unclear, known, moving) = (&self.unclear, &self.known, &self.moving);
+        let is_doubtful = |id: u64| unclear.contains(&id) || moving.has_moved(id);
+        let rank = |sight: &Sight| (is_doubtful(sight.id), !known.contains_key(&sight.id));
         self.order.sort_by(|a, b| {
             let [a, b] = [&sights[*a], &sights[*b]];
             rank(a).cmp(&rank(b)).then(area(b).total_cmp(&area(a)))
         });
         self.aside.clear();
+        self.gone.clear();
         self.agreement.begin_frame();
         let n = state.covariance.dim();
         self.order.truncate((self.options.work / (n * n)).max(LEAST_SIGHTS));
@@ -173,8 +186,13 @@ impl TagFilter {
             self.count(state, &sights[k], &outcome, &mut corrected);
         }
         self.agreement.end_frame();
+        if corrected.used > 0 && corrected.used >= corrected.gated {
+            self.gone.iter().for_each(|id| self.moving.removed(*id));
+        }
         for sight in sights.iter().take(MOST_SIGHTS) {
-            if !self.is_known(state, sight.id) {
+            if self.moving.contains(sight.id) {
+                self.moving.follow(state, sight, self.frame, &self.filter);
+            } else if !self.is_known(state, sight.id) {
                 self.initialize(state, sight, sights, &mut corrected);
             }
         }
@@ -217,6 +235,7 @@ impl TagFilter {
                     self.rejected.remove(&sight.id);
                     self.unclear.remove(&sight.id);
                     landmark::remove(state, sight.id);
+                    self.gone.push(sight.id);
                     corrected.removed += 1;
                 }
             }
@@ -228,7 +247,10 @@ impl TagFilter {
         if let (Some(known), None) = (self.known.get(&sight.id), landmark::find(state, sight.id))
             && !known.is_exact()
         {
-            landmark::append_known(state, sight.id, known);
+            let stated = |id: u64| self.known.get(&id).copied();
+            if !self.joint_map.append(state, sight.id, known, stated) {
+                landmark::append_known(state, sight.id, known);
+            }
         }
         let Some(joint) = self.joint(state, sight.id) else { return Outcome::Unexplained };
         let is_narrow = joint.rotation_sigma() < NARROW;

@@ -16,7 +16,7 @@ use crate::state::State;
 use crate::state::errors::{POSITION, ROTATION};
 use crate::state::landmark::{Kind, Landmark};
 use lienav_lie::{LieGroup, Se3, hat};
-use nalgebra::{Matrix3, Matrix6, SMatrix, Vector3};
+use nalgebra::{Matrix3, Matrix6, SMatrix, Vector3, Vector6};
 
 /// A tag whose place in the world is known beforehand.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -97,6 +97,33 @@ pub fn append_known(state: &mut State, id: u64, known: &KnownTag) {
     state.covariance.append(&place, &variance(known.sigma.1));
     state.covariance.append(&turn, &variance(known.sigma.0));
     push(state, id, &known.pose);
+}
+
+/// Adds a tag whose six errors (e_i, a_i) are sums of rows of the state, each with its weights, and of an independent rest
+/// with this covariance.
+pub fn append_from(state: &mut State, id: u64, pose: &Se3, by: &[(usize, Vector6<f64>)], rest: &Matrix6<f64>) {
+    let n = state.covariance.dim();
+    let mut cross = vec![0.0; 6 * n];
+    for (row, weights) in by {
+        for column in 0..n {
+            let p = state.covariance.get(*row, column);
+            (0..6).for_each(|k| cross[k * n + column] += weights[k] * p);
+        }
+    }
+    let mut own = *rest;
+    for (row, weights) in by {
+        let with = Vector6::from_fn(|k, _| cross[k * n + row]);
+        own += with * weights.transpose();
+    }
+    let own = 0.5 * (own + own.transpose());
+    state.covariance.append_rows(&cross[..3 * n], &own.fixed_view::<3, 3>(0, 0).into_owned());
+    let mut turned = Vec::with_capacity(3 * (n + 3));
+    for k in 3..6 {
+        turned.extend_from_slice(&cross[k * n..(k + 1) * n]);
+        turned.extend((0..3).map(|place| own[(k, place)]));
+    }
+    state.covariance.append_rows(&turned, &own.fixed_view::<3, 3>(3, 3).into_owned());
+    push(state, id, pose);
 }
 
 fn push(state: &mut State, id: u64, pose: &Se3) {

@@ -38,6 +38,24 @@ pub struct TagRobot {
     pub uses_imu: bool,
     /// Where the detector has the centre of the first pixel, px; camera_info has it at 0.
     pub pixel_centre_px: f64,
+    /// Which corner the detector lists first, counted counterclockwise in the image from the left lower one.
+    pub first_corner: usize,
+    /// Whether it goes on clockwise.
+    pub is_clockwise: bool,
+}
+
+impl TagRobot {
+    /// The corners of a tag from the left lower one on, counterclockwise in the image.
+    fn in_order<T: Copy>(&self, listed: &[T; 4]) -> [T; 4] {
+        let mut corners = *listed;
+        if self.is_clockwise {
+            corners.reverse();
+            corners.rotate_right((self.first_corner + 1) % 4);
+        } else {
+            corners.rotate_right(self.first_corner % 4);
+        }
+        corners
+    }
 }
 
 /// A detection with more wrong bits than `tags.max_hamming`.
@@ -226,9 +244,9 @@ impl TagIntake {
         if u32::try_from(tag.hamming).is_ok_and(|bits| bits > self.max_hamming) {
             return Err(HAMMING);
         }
-        let corners = tag
-            .corners
-            .each_ref()
+        let corners = self
+            .settings
+            .in_order(&tag.corners.each_ref())
             .map(|corner| Vector2::new(corner.x, corner.y).add_scalar(-self.settings.pixel_centre_px));
         if is_outside(&corners, size) {
             return Err(OUTSIDE);

@@ -17,6 +17,8 @@ fn intake() -> TagIntake {
         is_rectified: true,
         uses_imu: false,
         pixel_centre_px: 0.5,
+        first_corner: 0,
+        is_clockwise: false,
     })
 }
 
@@ -82,6 +84,26 @@ fn corners_are_counted_from_the_centre_of_the_first_pixel() {
     intake.transforms(&placed("camera", 0.0));
     let seen = intake.detections(0, &image(vec![tag(1)])).unwrap();
     assert_eq!(seen.frame.seen[0].corners[0], Vector2::new(299.5, 259.5));
+}
+
+#[test]
+fn corners_are_taken_in_the_order_that_the_detector_lists_them_in() {
+    let mut intake = intake();
+    intake.camera_info(0, &info(640, 480)).unwrap();
+    intake.transforms(&placed("camera", 0.0));
+    let expected = intake.detections(0, &image(vec![tag(1)])).unwrap().frame.seen[0].corners;
+    for first in 0..4 {
+        for is_clockwise in [false, true] {
+            let mut other = tag(1);
+            other.corners.rotate_left(first);
+            if is_clockwise {
+                other.corners[1..].reverse();
+            }
+            (intake.settings.first_corner, intake.settings.is_clockwise) = (first, is_clockwise);
+            let seen = intake.detections(0, &image(vec![other])).unwrap();
+            assert_eq!(seen.frame.seen[0].corners, expected, "{first} {is_clockwise}");
+        }
+    }
 }
 
 #[test]

@@ -259,6 +259,41 @@ pub fn of_survey(text: &str) -> Result<Stated, Wrong> {
     Ok(stated)
 }
 
+/// As such a survey, with the edges of tags where they are known, m.
+pub fn to_survey<'a>(known: impl Iterator<Item = (u64, &'a StatedTag)>, size_m: impl Fn(u64) -> Option<f64>) -> String {
+    let mut text = "id,x_m,y_m,z_m,yaw_deg,tilt_deg,roll_deg,size_m,std_m,std_deg\n".to_owned();
+    for (id, tag) in known {
+        let t = &tag.pose.translation;
+        let face = tag.pose.rotation * axes_of_face().inverse();
+        let [roll, tilt, yaw] = angles(&face).map(f64::to_degrees);
+        let size = size_m(id).map(|size_m| format!("{size_m:?}")).unwrap_or_default();
+        let (turn, place) = (tag.sigma.0.to_degrees(), tag.sigma.1);
+        let tilt = -tilt;
+        let _ =
+            writeln!(text, "{id},{:?},{:?},{:?},{yaw:?},{tilt:?},{roll:?},{size},{place:?},{turn:?}", t.x, t.y, t.z);
+    }
+    text
+}
+
+/// As one bundle of apriltag_ros, in whose frame the map is; tags without an edge, m, are left out, and counted.
+pub fn to_bundle<'a>(
+    known: impl Iterator<Item = (u64, &'a StatedTag)>,
+    size_m: impl Fn(u64) -> Option<f64>,
+) -> (String, usize) {
+    let mut text = "standalone_tags: []\ntag_bundles:\n- name: map\n  layout:\n".to_owned();
+    let mut left_out = 0;
+    for (id, tag) in known {
+        let Some(size_m) = size_m(id) else {
+            left_out += 1;
+            continue;
+        };
+        let (t, q) = (&tag.pose.translation, quaternion_of(&tag.pose.rotation));
+        let _ = write!(text, "  - {{id: {id}, size: {size_m:?}, x: {:?}, y: {:?}, z: {:?}, ", t.x, t.y, t.z);
+        let _ = writeln!(text, "qw: {:?}, qx: {:?}, qy: {:?}, qz: {:?}}}", q.w, q.i, q.j, q.k);
+    }
+    (text, left_out)
+}
+
 #[cfg(test)]
 #[path = "tag_formats_tests.rs"]
 mod tests;

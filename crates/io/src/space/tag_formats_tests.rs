@@ -54,6 +54,35 @@ fn maps_of_fiducial_slam_and_rtabmap_come_back_from_their_text() {
 }
 
 #[test]
+fn a_map_comes_back_from_every_format_with_its_poses() {
+    use crate::space::tag_map::TagFormat;
+    let map = TagMap::of_text(SURVEY, "hall.csv").unwrap();
+    let names = ["tags.yaml", "bundle.yaml", "map.txt", "priors.txt", "hall.csv", "field.json"];
+    for ((word, format), name) in TagFormat::TABLE.into_iter().zip(names) {
+        let (text, _) = map.to_text(format, Some(0.16));
+        let again = TagMap::of_text(&text, name).unwrap();
+        assert_eq!(again.refused, 0, "{word}");
+        if format == TagFormat::Bundle {
+            // A board, in the frame of its first tag.
+            let expected = map.known[&3].pose.inverse() * map.known[&4].pose;
+            assert!((again.on_board[&4].pose.inverse() * expected).log().norm() < 1e-9);
+            assert_eq!((again.sizes_m[&3], again.sizes_m[&4]), (0.2, 0.16));
+            continue;
+        }
+        assert_eq!(again.known.len(), map.known.len(), "{word}");
+        for (id, tag) in &again.known {
+            assert!((tag.pose.inverse() * map.known[id].pose).log().norm() < 1e-9, "{word} {id}");
+        }
+        if [TagFormat::Tags, TagFormat::Survey].contains(&format) {
+            assert!((again.known[&3].sigma.1 - 0.005).abs() < 1e-12 && again.sizes_m[&3] == 0.2, "{word}");
+        }
+    }
+    let empty = TagMap { sizes_m: Default::default(), ..map };
+    let (_, notes) = empty.to_text(TagFormat::Bundle, None);
+    assert!(notes.iter().any(|note| note.contains("2 tags have no size")), "{notes:?}");
+}
+
+#[test]
 fn a_survey_by_hand_states_where_faces_look() {
     let map = TagMap::of_text(SURVEY, "hall.csv").unwrap();
     let (first, second) = (map.known[&3], map.known[&4]);

@@ -8,9 +8,9 @@ use crate::open;
 use crate::recording::OpenError;
 use crate::yaml;
 use lienav_base::stamp::Stamp;
-use lienav_lie::{Se3, So3};
-use nalgebra::{Matrix3, Vector3};
-use serde::Deserialize;
+use lienav_lie::{LieGroup, Se3, So3};
+use nalgebra::{DMatrix, Matrix3, Vector3};
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::Path;
@@ -34,6 +34,62 @@ pub struct TagMap {
     pub refused: u64,
     /// Whether the file has more than [`TagMap::to_yaml`] writes.
     pub is_by_hand: bool,
+    /// The joint covariance of the errors of known tags, where it is stated.
+    pub joint: Option<TagsTogether>,
+}
+
+/// The joint covariance of some tags: of place, m, and rotation, rad, about the axes of the map, six numbers each.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TagsTogether {
+    /// In order.
+    pub tags: Vec<u32>,
+    /// The upper triangle, row by row.
+    pub upper: Vec<f64>,
+}
+
+impl TagsTogether {
+    /// No map has more tags together.
+    const MOST: usize = 200;
+
+    /// Of a whole matrix; `None` of more tags than files have.
+    pub fn of(tags: &[u64], covariance: &DMatrix<f64>) -> Option<Self> {
+        let ids: Vec<u32> = tags.iter().filter_map(|id| u32::try_from(*id).ok()).collect();
+        let n = 6 * tags.len();
+        let is_sound = ids.len() == tags.len() && (2..=Self::MOST).contains(&ids.len()) && covariance.nrows() == n;
+        let upper = || (0..n).flat_map(|i| (i..n).map(move |j| covariance[(i, j)])).collect();
+        is_sound.then(|| Self { tags: ids, upper: upper() })
+    }
+
+    /// Whether there are as many numbers as tags need, all finite, and each tag once.
+    pub fn is_sound(&self) -> bool {
+        let n = 6 * self.tags.len();
+        let once: BTreeSet<u32> = self.tags.iter().copied().collect();
+        self.tags.len() <= Self::MOST
+            && once.len() == self.tags.len()
+            && self.upper.len() == n * (n + 1) / 2
+            && self.upper.iter().all(|x| x.is_finite())
+    }
+
+    /// The whole matrix.
+    pub fn matrix(&self) -> DMatrix<f64> {
+        let n = 6 * self.tags.len();
+        let mut all = DMatrix::zeros(n, n);
+        let mut numbers = self.upper.iter();
+        for i in 0..n {
+            for (j, value) in (i..n).zip(numbers.by_ref()) {
+                all[(i, j)] = *value;
+                all[(j, i)] = *value;
+            }
+        }
+        all
+    }
+
+    fn write(&self, text: &mut String) {
+        let words = |all: &mut dyn Iterator<Item = String>| all.collect::<Vec<_>>().join(", ");
+        let tags = words(&mut self.tags.iter().map(ToString::to_string));
+        let upper = words(&mut self.upper.iter().map(|x| format!("{x:.6e}")));
+        let _ = writeln!(text, "joint_covariance:\n  tags: [{tags}]\n  upper: [{upper}]");
+    }
 }
 
 /// A tag of a field is where the drawings have it, m and rad.
@@ -134,7 +190,108 @@ impl TagMap {
             let _ = writeln!(text, "    t_sigma_m: [{place:?}, {place:?}, {place:?}]");
             let _ = writeln!(text, "    rot_sigma_rad: [{turn:?}, {turn:?}, {turn:?}]");
         }
+        if let Some(joint) = &self.joint {
+            joint.write(&mut text);
+        }
         text
+    }
+}
+
+/// Files of maps of tags in space.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TagFormat {
+    /// `tags.yaml`, as a folder of TagSLAM has it.
+    Tags,
+    /// A bundle of apriltag_ros.
+    Bundle,
+    /// The map of fiducial_slam.
+    Fiducials,
+    /// The priors of rtabmap's markers.
+    Priors,
+    /// A survey by hand.
+    Survey,
+    /// The layout of a field.
+    Field,
+}
+
+impl TagFormat {
+    /// Their names.
+    pub const TABLE: [(&'static str, Self); 6] = [
+        ("tagslam", Self::Tags),
+        ("apriltag", Self::Bundle),
+        ("fiducials", Self::Fiducials),
+        ("rtabmap", Self::Priors),
+        ("csv", Self::Survey),
+        ("field", Self::Field),
+    ];
+
+    /// By the ending of a file's name, where its name does not tell more.
+    pub fn of(path: &Path) -> Self {
+        match path.extension().and_then(|ending| ending.to_str()) {
+            Some("json") => Self::Field,
+            Some("csv") => Self::Survey,
+            Some("txt") => Self::Fiducials,
+            _ => Self::Tags,
+        }
+    }
+}
+
+impl TagMap {
+    /// As the text of a file; what is left out, a sentence each. `usual_m` is the edge of tags of which none is known.
+    pub fn to_text(&self, format: TagFormat, usual_m: Option<f64>) -> (String, Vec<String>) {
+        let known = || self.known.iter().map(|(id, tag)| (*id, tag));
+        let size_m = |id: u64| self.sizes_m.get(&id).copied().or(self.usual_size_m).or(usual_m);
+        let mut notes = Vec::new();
+        if self.joint.is_some() && format != TagFormat::Tags {
+            notes.push("the joint covariance of tags is left out".to_owned());
+        }
+        let text = match format {
+            TagFormat::Tags => {
+                let mut all = self.clone();
+                all.usual_size_m = all.usual_size_m.or(usual_m);
+                all.to_yaml()
+            }
+            TagFormat::Bundle => {
+                let (text, left_out) = tag_formats::to_bundle(known(), size_m);
+                notes.push("a bundle states no standard deviations".to_owned());
+                if left_out > 0 {
+                    notes.push(format!("{left_out} tags have no size, and are left out: state one for them"));
+                }
+                text
+            }
+            TagFormat::Fiducials => {
+                notes.push("place and rotation have one variance: the larger one".to_owned());
+                tag_formats::to_fiducials(known())
+            }
+            TagFormat::Priors => {
+                notes.push("priors have no standard deviations".to_owned());
+                tag_formats::to_priors(known())
+            }
+            TagFormat::Survey => tag_formats::to_survey(known(), size_m),
+            TagFormat::Field => {
+                notes.push("the layout of a field has no standard deviations and no sizes".to_owned());
+                self.to_field()
+            }
+        };
+        if !self.on_board.is_empty() && format != TagFormat::Survey {
+            notes.push("boards are left out".to_owned());
+        }
+        (text, notes)
+    }
+
+    /// The layout of a field, whose length and width reach the farthest tags.
+    fn to_field(&self) -> String {
+        let tag = |(id, tag): (&u64, &StatedTag)| {
+            let (t, q) = (&tag.pose.translation, quaternion_of(&(tag.pose.rotation * axes_of_field().inverse())));
+            serde_json::json!({"ID": id, "pose": {
+                "translation": {"x": t.x, "y": t.y, "z": t.z},
+                "rotation": {"quaternion": {"W": q.w, "X": q.i, "Y": q.j, "Z": q.k}},
+            }})
+        };
+        let reach = |k: usize| self.known.values().map(|tag| tag.pose.translation[k]).fold(0.0, f64::max);
+        let tags: Vec<serde_json::Value> = self.known.iter().map(tag).collect();
+        let field = serde_json::json!({"tags": tags, "field": {"length": reach(0), "width": reach(1)}});
+        format!("{field:#}\n")
     }
 }
 
@@ -201,6 +358,7 @@ pub(super) struct TagsFile {
     pub(super) body_from_odometry: Option<Transform>,
     #[serde(default)]
     tag_id_remap: Vec<RemapEntry>,
+    joint_covariance: Option<TagsTogether>,
     pub(super) pixel_noise: Option<f64>,
 }
 
@@ -291,6 +449,7 @@ impl TagsFile {
                 .collect(),
             ignored: self.ignore_tags.iter().map(|id| u64::from(*id)).collect(),
             max_hamming: self.max_hamming_distance,
+            joint: self.joint_covariance.clone().filter(TagsTogether::is_sound),
             is_by_hand: !(self.boards.is_empty() && self.tag_id_remap.is_empty() && self.ignore_tags.is_empty()),
             ..TagMap::default()
         };

@@ -139,3 +139,20 @@ fn damaged_maps_are_read_or_refused_and_never_panic() {
         }
     }
 }
+
+#[test]
+fn what_tags_have_in_common_comes_back_from_the_file_and_damage_is_left_out() {
+    let known = |id: u64| (id, StatedTag { pose: Se3::identity(), sigma: (0.01, 0.02) });
+    let covariance = DMatrix::from_fn(12, 12, |i, j| if i == j { 2.0 } else { 0.01 * (i + j) as f64 });
+    let joint = TagsTogether::of(&[3, 9], &covariance);
+    let map = TagMap { known: [known(3), known(9)].into(), joint, ..TagMap::default() };
+    let again = TagMap::of_yaml(&map.to_yaml()).unwrap();
+    assert!(!again.is_by_hand && again.joint == map.joint);
+    assert!((again.joint.unwrap().matrix() - covariance).abs().max() < 1e-6);
+    for (from, to) in [("tags: [3, 9]", "tags: [3, 3]"), ("upper: [", "upper: [1.0, "), ("2.000000e0", ".nan")] {
+        let text = map.to_yaml().replace(from, to);
+        assert_ne!(text, map.to_yaml(), "{from}");
+        assert_eq!(TagMap::of_yaml(&text).unwrap().joint, None, "{from}");
+    }
+    assert_eq!(TagsTogether::of(&[3], &DMatrix::zeros(6, 6)), None);
+}

@@ -150,7 +150,8 @@ fn read_odometry(folder: &Path, file: &TagsFile, recording: &mut SpaceRecording)
     Ok(())
 }
 
-/// Poses with their covariance, which is about the axes of the body.
+/// Poses with their covariance. Whatever the names of its columns say, it is that of TagSLAM's optimizer: a rotation of
+/// the body, then a shift, both along the axes of the body.
 fn read_reference(folder: &Path, recording: &mut SpaceRecording) -> Result<(), OpenError> {
     const COLUMNS: &[&str] = &[
         "t_s", "p_x_m", "p_y_m", "p_z_m", "qx", "qy", "qz", "qw", "cov_xx", "cov_xy", "cov_xz", "cov_xrx", "cov_xry",
@@ -173,8 +174,8 @@ fn read_reference(folder: &Path, recording: &mut SpaceRecording) -> Result<(), O
         if let Some(upper) = numbers::<21>(&row, 8)? {
             let own = matrix(&upper);
             let mut turn = Matrix6::zeros();
-            turn.fixed_view_mut::<3, 3>(0, 0).copy_from(rotation.matrix());
-            turn.fixed_view_mut::<3, 3>(3, 3).copy_from(rotation.matrix());
+            turn.fixed_view_mut::<3, 3>(0, 3).copy_from(rotation.matrix());
+            turn.fixed_view_mut::<3, 3>(3, 0).copy_from(rotation.matrix());
             recording.tags.truth_covariance.insert(stamp, turn * own * turn.transpose());
         }
     }

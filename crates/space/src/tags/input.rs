@@ -123,3 +123,16 @@ pub struct TagPose {
     /// Whether its place was known beforehand.
     pub is_known: bool,
 }
+
+/// A tag on something that moves.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MovingTag {
+    /// Its identity.
+    pub id: u64,
+    /// When it was seen last.
+    pub stamp: Stamp,
+    /// x_map = R x_tag + p.
+    pub pose: Se3,
+    /// Covariance of p, m², and of a small rotation about the axes of the map, rad², with that of the robot's pose.
+    pub covariance: Matrix6<f64>,
+}

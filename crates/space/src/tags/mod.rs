@@ -7,8 +7,8 @@
 //!
 //! [`settings`] are what can be set, `inbox` is what waits, [`motion`] moves the state between frames, [`start`] begins,
 //! `search` finds the body among known tags, `running` is a run that has begun, `inertial` has the samples of an inertial
-//! sensor, `face_on` doubts single tags, `sizes` finds edges that are stated wrong, `map` has the tags of the state, and
-//! `pipeline` is the whole.
+//! sensor, `face_on` doubts single tags, `pairs` of known tags show edges (`sizes`) and corners (`order`) that are stated
+//! wrong, `map` has the tags of the state, and `pipeline` is the whole.
 //!
 //! A camera on a robot that stands sees a tag of 16 cm, 2 m ahead:
 //!
@@ -37,6 +37,8 @@ mod inertial;
 pub mod input;
 mod map;
 pub mod motion;
+mod order;
+mod pairs;
 mod pipeline;
 mod running;
 mod search;
@@ -44,7 +46,8 @@ pub mod settings;
 mod sizes;
 pub mod start;
 
-pub use input::{BodyTwist, Camera, OnBoard, TagFrame, TagPose, TagSeen};
+pub use input::{BodyTwist, Camera, MovingTag, OnBoard, TagFrame, TagPose, TagSeen};
+pub use lienav_inertial::tag::known::JointMap;
 pub use lienav_inertial::tag::landmark::KnownTag;
 pub use pipeline::TagSlam3d;
 pub use settings::TagConfig;

@@ -282,6 +282,7 @@ impl Running {
             self.relocate(sights, motion);
         }
         self.level(motion, counts);
+        self.tags.moving.now = Some(stamp);
         let corrected = self.tags.correct(&mut self.state, sights);
         match Doubt::of(sights).filter(|_| self.searches) {
             Some(doubt)
