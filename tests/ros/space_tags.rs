@@ -223,7 +223,8 @@ fn offline(stream: &[Message], file: Option<&Path>, uses_imu: bool) -> (Vec<Row>
             Message::Odometry(message) => slam.push_twist(&intake.odometry(message).unwrap().0).unwrap(),
             Message::Imu(message) => slam.push_imu(&intake.imu(message).unwrap()).unwrap(),
         }
-        while let Some(step) = slam.poll() {
+        // Odometry beside an inertial sensor is a step without a frame, which is not published.
+        for step in std::iter::from_fn(|| slam.poll()).filter(|step| step.has_frame) {
             let (pose, covariance) = intake.to_base(&step.estimate.pose, &step.estimate.covariance);
             let message = space_pose_message(&pose);
             let (p, q) = (message.position, message.orientation);

@@ -73,15 +73,9 @@ impl TagsTogether {
     /// The whole matrix.
     pub fn matrix(&self) -> DMatrix<f64> {
         let n = 6 * self.tags.len();
-        let mut all = DMatrix::zeros(n, n);
-        let mut numbers = self.upper.iter();
-        for i in 0..n {
-            for (j, value) in (i..n).zip(numbers.by_ref()) {
-                all[(i, j)] = *value;
-                all[(j, i)] = *value;
-            }
-        }
-        all
+        // Before row i of the triangle stand rows of n, n − 1, … numbers.
+        let place = |i: usize, j: usize| i * (2 * n + 1 - i) / 2 + j - i;
+        DMatrix::from_fn(n, n, |i, j| self.upper.get(place(i.min(j), i.max(j))).copied().unwrap_or(0.0))
     }
 
     fn write(&self, text: &mut String) {
@@ -288,9 +282,10 @@ impl TagMap {
                 "rotation": {"quaternion": {"W": q.w, "X": q.i, "Y": q.j, "Z": q.k}},
             }})
         };
-        let reach = |k: usize| self.known.values().map(|tag| tag.pose.translation[k]).fold(0.0, f64::max);
+        let reach =
+            |of: fn(&Vector3<f64>) -> f64| self.known.values().map(|tag| of(&tag.pose.translation)).fold(0.0, f64::max);
         let tags: Vec<serde_json::Value> = self.known.iter().map(tag).collect();
-        let field = serde_json::json!({"tags": tags, "field": {"length": reach(0), "width": reach(1)}});
+        let field = serde_json::json!({"tags": tags, "field": {"length": reach(|t| t.x), "width": reach(|t| t.y)}});
         format!("{field:#}\n")
     }
 }
