@@ -51,6 +51,19 @@ pub enum What {
     Instant,
 }
 
+impl What {
+    /// Its place among others of its instant.
+    fn rank(&self) -> u8 {
+        match self {
+            Self::Pose(_) => 0,
+            Self::Common(_) => 1,
+            Self::Velocity(_) => 2,
+            Self::Frame(_) => 3,
+            Self::Instant => 4,
+        }
+    }
+}
+
 /// An instant that waits.
 #[derive(Clone, Debug)]
 pub struct Item {
@@ -175,10 +188,10 @@ impl Inbox {
         self.items.len() >= MOST_ITEMS
     }
 
-    /// Adds what waits at its place, behind others of its stamp. Frames of one stamp become one, in the order of the
+    /// Adds what waits at its place: of one stamp in the order of [`What::rank`], whatever came first. Frames of one stamp become one, in the order of the
     /// cameras, in whatever order they came: tags that several cameras see at an instant decide together.
     pub fn push(&mut self, stamp: Stamp, what: What) {
-        let end = self.items.partition_point(|item| item.stamp <= stamp);
+        let end = self.items.partition_point(|item| (item.stamp, item.what.rank()) <= (stamp, what.rank()));
         if let What::Frame(new) = &what {
             let begin = self.items.partition_point(|item| item.stamp < stamp);
             for item in self.items.range_mut(begin..end) {
