@@ -51,6 +51,10 @@ pub fn shell(command: &str, folder: &Path) -> Command {
     shell
 }
 
+/// A map of tags in space.
+const TAGS: &str = "known_tags:\n  3:\n    t_m: [1.7, 3.0, 1.1]\n    q_xyzw: [0.5, 0.5, 0.5, 0.5]\n    \
+                    t_sigma_m: [0.003, 0.003, 0.003]\n    rot_sigma_rad: [0.01, 0.01, 0.01]\n";
+
 /// Makes the folder; whether the data sets are there.
 pub fn prepare(folder: &Path) -> bool {
     let root = super::root();
@@ -71,6 +75,7 @@ pub fn prepare(folder: &Path) -> bool {
     }
     fs::copy(root.join("examples/ci/expectations.yaml"), folder.join("expectations.yaml")).unwrap();
     fs::copy(root.join("examples/ci/judge.yaml"), folder.join("judge.yaml")).unwrap();
+    fs::write(folder.join("tags3d.yaml"), TAGS).unwrap();
     estimates_of_others(folder);
     // The scenario that the page about scenarios shows.
     let page = fs::read_to_string(root.join("docs/scenarios.md")).unwrap();

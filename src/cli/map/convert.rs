@@ -45,7 +45,7 @@ const EXAMPLES: &str = "Examples:
   lienav map convert tags.yaml hall.yaml --sigma-m 0.05      tag_bundles of apriltag_ros
   lienav map convert hall.yaml hall.geojson
   lienav map convert hall.yaml tags.yaml --to apriltag --tag-size-m 0.16
-  lienav map convert tags.yaml hall.csv --space              tags of slam3d_node as a survey
+  lienav map convert tags3d.yaml hall.csv --space              tags of slam3d_node as a survey
 
 | format    | what it is                                             | what is lost                                   |
 |-----------|--------------------------------------------------------|------------------------------------------------|

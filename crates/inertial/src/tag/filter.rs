@@ -160,10 +160,9 @@ impl TagFilter {
             }
         }
         // Those of the map first: others may be on something that moves. Then large ones: their poses are the clearest.
-        // Behind them those of two poses, whose rotation shows nothing, and those that were hung elsewhere.
-        let (unclear, known, moving) = (&self.unclear, &self.known, &self.moving);
-        let is_doubtful = |id: u64| unclear.contains(&id) || moving.has_moved(id);
-        let rank = |sight: &Sight| (is_doubtful(sight.id), !known.contains_key(&sight.id));
+        // Behind them those of two poses, whose rotation shows nothing.
+        let (unclear, known) = (&self.unclear, &self.known);
+        let rank = |sight: &Sight| (unclear.contains(&sight.id), !known.contains_key(&sight.id));
         self.order.sort_by(|a, b| {
             let [a, b] = [&sights[*a], &sights[*b]];
             rank(a).cmp(&rank(b)).then(area(b).total_cmp(&area(a)))

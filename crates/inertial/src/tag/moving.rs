@@ -79,11 +79,6 @@ impl Moving {
         self.seen.iter()
     }
 
-    /// Whether a tag of the state was not where it had been, once at least.
-    pub fn has_moved(&self, id: u64) -> bool {
-        self.found.iter().any(|(other, ..)| *other == id)
-    }
-
     /// A tag of the state was not where it had been, while others were.
     pub fn removed(&mut self, id: u64) {
         if let Some((_, count, moves)) = self.found.iter_mut().find(|(other, ..)| *other == id) {
