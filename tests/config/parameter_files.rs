@@ -239,7 +239,7 @@ fn slam3d_holds_every_parameter_of_the_filter_and_of_the_node_at_its_default() {
 }
 
 /// Lists of `slam3d_node`, which stand in comments.
-const LISTS_OF_TAGS: [&str; 3] = ["tags.detections", "tags.camera_infos", "tags.sizes"];
+const LISTS_OF_TAGS: [&str; 4] = ["tags.detections", "tags.camera_infos", "tags.sizes", "tags.moving"];
 
 #[test]
 fn tags_holds_every_parameter_of_tags_and_others_of_slam3d_at_their_defaults() {
