@@ -11,22 +11,39 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 
 use crate::ros::Ros;
-use crate::{cargo, demo, formulas, python, setup, steps, tools};
+use crate::{cargo, demo, formulas, lint, python, setup, steps, tools};
 
 /// A step of cargo.
 struct Check {
     name: &'static str,
     arguments: Vec<String>,
     needs_ros: bool,
+    /// Clippy sees what the step builds.
+    lints: bool,
 }
 
-/// Workspaces beside the project's, which has to stay small enough for colcon: name, manifest, target folder, and
-/// whether `cargo test` of it has anything to run that the project's has not.
-const OTHERS: [(&str, &str, &str, bool); 4] = [
-    ("xtask", "xtask/Cargo.toml", "target/xtask", true), // where the alias `cargo xtask` builds
-    ("inertial", "crates/inertial/Cargo.toml", "target", true),
-    ("space", "crates/space/Cargo.toml", "target", true),
-    ("python", "python/Cargo.toml", "target", false), // tested from Python
+/// A workspace beside the project's, which has to stay small enough for colcon.
+struct Beside {
+    name: &'static str,
+    manifest: &'static str,
+    target: &'static str,
+    /// `cargo test` has something to run that the project's has not.
+    has_tests: bool,
+    has_benches: bool,
+}
+
+impl Beside {
+    const fn of(name: &'static str, manifest: &'static str) -> Self {
+        Self { name, manifest, target: "target", has_tests: true, has_benches: false }
+    }
+}
+
+const XTASK: &str = "xtask";
+const OTHERS: [Beside; 4] = [
+    Beside { target: "target/xtask", ..Beside::of(XTASK, "xtask/Cargo.toml") }, // where the alias `cargo xtask` builds
+    Beside { has_benches: true, ..Beside::of("inertial", "crates/inertial/Cargo.toml") },
+    Beside::of("space", "crates/space/Cargo.toml"),
+    Beside { has_tests: false, ..Beside::of("python", "python/Cargo.toml") }, // tested from Python
 ];
 
 /// The feature with which all builds share what is compiled: see `crates/base/one-build/Cargo.toml`.
@@ -35,41 +52,50 @@ pub const ONE_BUILD: &str = "lienav-base/one-build";
 const DOCUMENTATION: &str = "documentation";
 const DENY_WARNINGS: [&str; 3] = ["--", "-D", "warnings"];
 
-/// The steps, those of the small workspaces first.
-fn checks(root: &Path, ros: Option<&Ros>) -> Result<Vec<Check>> {
+/// The steps, those of the small workspaces first. With `lint`, tests are linted while they are built; what no test
+/// builds, and programs without ROS 2 where there is one, is left to clippy.
+fn checks(root: &Path, ros: Option<&Ros>, lint: bool) -> Result<Vec<Check>> {
     let mut checks = vec![Check::new("format", &["fmt", "--all", "--check"])];
     let lab = ["fmt", "--manifest-path", "crates/lab/Cargo.toml", "--check"];
     checks.push(Check::new("format of lab", &lab));
-    for (name, manifest, target, has_tests) in OTHERS {
+    for Beside { name, manifest, target, has_tests, has_benches } in OTHERS {
+        let lint = lint && name != XTASK; // which runs already
         let mut at = vec!["--manifest-path", manifest, "--target-dir", target];
-        if name != "xtask" {
+        if name != XTASK {
             at.extend(["--features", "one-build"]);
         }
         let step = |what: &str| -> &'static str { format!("{what} of {name}").leak() };
         checks.push(Check::new(step("format"), &["fmt", "--manifest-path", manifest, "--check"]));
-        checks.push(Check::new(step("clippy"), &[&["clippy"], &at[..], &["--all-targets"], &DENY_WARNINGS].concat()));
+        if !lint || has_benches {
+            let targets = if lint { "--benches" } else { "--all-targets" };
+            checks.push(Check::new(step("clippy"), &[&["clippy"], &at[..], &[targets], &DENY_WARNINGS].concat()));
+        }
         if has_tests {
-            checks.push(Check::new(step("tests"), &[&["test"], &at[..]].concat()));
+            checks.push(Check { lints: lint, ..Check::new(step("tests"), &[&["test"], &at[..]].concat()) });
         }
     }
     let packages = packages(root)?;
     let is_above = |name: &&String| *name == ROOT || ABOVE.contains(&name.as_str());
     let (all, crates) = (named(&packages), named(packages.iter().filter(|name| !is_above(name))));
     let without = ["--no-default-features", "--features", "lab,lienav-base/one-build"];
-    let clippy = [&["clippy"], &all[..], &without, &["--all-targets"], &DENY_WARNINGS].concat();
+    let targets = if lint { &["--lib", "--bins", "--benches"][..] } else { &["--all-targets"] };
+    let clippy = [&["clippy"], &all[..], &without, targets, &DENY_WARNINGS].concat();
     checks.push(Check::new("clippy without ROS", &clippy));
     // What stands beside the crates is tested once, with ROS 2 where there is any; so is what cargo finds only as a
     // dependency of the command line.
     let tested =
         if ros.is_some() { [&crates[..], &["--features", ONE_BUILD]].concat() } else { [&all[..], &without].concat() };
-    checks.push(Check::new("tests without ROS", &[&["test", "--no-fail-fast"], &tested[..]].concat()));
+    let tests = [&["test", "--no-fail-fast"], &tested[..]].concat();
+    checks.push(Check { lints: lint, ..Check::new("tests without ROS", &tests) });
     if let Some(ros) = ros {
-        let clippy = [&["clippy", "-p", ROOT, "--all-targets", "--features", ONE_BUILD], &DENY_WARNINGS[..]].concat();
-        checks.push(Check::new("clippy", &clippy).with_ros());
+        if !lint {
+            let clippy = ["clippy", "-p", ROOT, "--all-targets", "--features", ONE_BUILD];
+            checks.push(Check::new("clippy", &[&clippy, &DENY_WARNINGS[..]].concat()).with_ros());
+        }
         let features = ros.features().join(",");
         let above = named(packages.iter().filter(is_above));
         let tests = [&["test"], &above[..], &["--features", &features, "--no-fail-fast"]].concat();
-        checks.push(Check::new(WITH_ROS, &tests).with_ros());
+        checks.push(Check { lints: lint, ..Check::new(WITH_ROS, &tests).with_ros() });
         let features = ["--features", "lab,lienav-base/one-build"];
         let documentation = [&["doc", "--no-deps"], &all[..], &features].concat();
         checks.push(Check::new(DOCUMENTATION, &documentation).with_ros());
@@ -90,7 +116,8 @@ fn named<'a>(packages: impl IntoIterator<Item = &'a String>) -> Vec<&'a str> {
 
 impl Check {
     fn new(name: &'static str, arguments: &[&str]) -> Self {
-        Self { name, arguments: arguments.iter().map(|&word| word.to_owned()).collect(), needs_ros: false }
+        let arguments = arguments.iter().map(|&word| word.to_owned()).collect();
+        Self { name, arguments, needs_ros: false, lints: false }
     }
 
     fn with_ros(self) -> Self {
@@ -107,7 +134,7 @@ fn packages(root: &Path) -> Result<Vec<String>> {
     for entry in entries {
         let entry = entry?;
         let name = entry.file_name().to_string_lossy().into_owned();
-        let is_apart = OTHERS.iter().any(|(_, manifest, ..)| *manifest == format!("crates/{name}/Cargo.toml"));
+        let is_apart = OTHERS.iter().any(|other| other.manifest == format!("crates/{name}/Cargo.toml"));
         if !is_apart && entry.path().join("Cargo.toml").is_file() {
             names.push(format!("lienav-{name}"));
         }
@@ -126,9 +153,12 @@ pub fn run(root: &Path, quick: bool) -> Result<ExitCode> {
         return Ok(ExitCode::FAILURE);
     }
     let mut times = Vec::new();
-    for check in checks(root, ros.as_ref())? {
+    for check in checks(root, ros.as_ref(), lint::while_building())? {
         let start = Instant::now();
         let mut command = environment(root, ros.as_ref().filter(|_| check.needs_ros))?;
+        if check.lints {
+            lint::add_to(&mut command, root)?;
+        }
         command.args(&check.arguments);
         eprintln!("\n==> {}: cargo {}", check.name, check.arguments.join(" "));
         let status = command.status().context("cargo could not be started")?;

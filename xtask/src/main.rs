@@ -8,6 +8,7 @@
 //! - [`trials`]: the nodes under faults, and for hours;
 //! - [`deny`]: licences, sources and advisories of what is compiled in;
 //! - [`checks`]: everything CI checks, in the order that compiles least;
+//! - [`lint`]: clippy in the same pass as the build of tests;
 //! - [`archive`]: sources with all dependencies, for builds without a network;
 //! - [`site`]: the documentation as one site;
 //! - [`python`]: the Python module and its tests;
@@ -20,6 +21,7 @@ mod checks;
 mod demo;
 mod deny;
 mod formulas;
+mod lint;
 mod processes;
 mod python;
 mod ros;
@@ -126,6 +128,9 @@ enum Task {
 }
 
 fn main() -> ExitCode {
+    if let Some(code) = lint::as_compiler() {
+        return code;
+    }
     match perform(Call::parse().task) {
         Ok(code) => code,
         Err(error) => {

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::checks::{environment, target};
 use crate::steps::{Log, quiet};
-use crate::tools;
+use crate::{lint, tools};
 
 /// What the tests need beside the module.
 const REQUIREMENTS: &str = include_str!("../../python/requirements.txt");
@@ -29,6 +29,9 @@ pub fn test(root: &Path) -> Result<bool> {
         install.args(PIP).args(["--no-deps", "--no-build-isolation", "--force-reinstall", "./python"]);
         // As the other tests are built, whose dependencies are there.
         install.env("MATURIN_PEP517_ARGS", "--profile dev --features one-build").env("CARGO_TARGET_DIR", target(root));
+        if lint::while_building() {
+            lint::add_to(&mut install, root)?;
+        }
         log.run(&mut install).context("the module could not be built")
     })?;
     let mut tests = in_environment(root, &python)?;
