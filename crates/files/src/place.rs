@@ -43,7 +43,7 @@ impl Place {
 /// Where a file is written that cannot be a stream, because it is read again: links followed.
 ///
 /// # Errors
-/// As [`Place::of`], and for streams.
+/// As `Place::of`, and for streams.
 pub fn file(path: &Path) -> io::Result<PathBuf> {
     match fs::metadata(path) {
         Ok(found) if !found.is_file() && !found.is_dir() => {
