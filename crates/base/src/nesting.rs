@@ -11,6 +11,9 @@ use std::fmt;
 pub const MOST_LEVELS: usize = 64;
 /// A text has no more values and keys: a map of a hundred thousand landmarks has a million and a half.
 pub const MOST_VALUES: usize = 2_500_000;
+/// A text with aliases (`*name`) has no more than this, its values times its bytes: the parser copies what a name stands
+/// for, up to a hundred times for each value. 8 MB of text became 20 GB.
+const MOST_WITH_ALIASES: usize = 10_000_000;
 /// A text has no more directives (`%TAG …`): the parser compares each with all before it.
 const MOST_DIRECTIVES: usize = 8;
 
@@ -71,6 +74,7 @@ struct Reading {
 /// It is nested deeper than [`MOST_LEVELS`], or has more values than [`MOST_VALUES`].
 pub fn check_yaml(text: &str) -> Result<(), Unbounded> {
     let (mut line, mut values, mut directives) = (1, 0, 0);
+    let (mut has_anchor, mut first_alias) = (false, None);
     let mut is_line_start = true;
     let mut readings = vec![Reading { mode: Mode::Token, depth: 0 }];
     let mut next = Vec::new();
@@ -82,6 +86,10 @@ pub fn check_yaml(text: &str) -> Result<(), Unbounded> {
         for reading in &readings {
             let sight = Sight { sign, rest, is_line_start };
             begins_value |= reading.mode == Mode::Token && begins_a_value(sign, rest);
+            if reading.mode == Mode::Token && rest.starts_with(is_of_name) {
+                has_anchor |= sign == '&';
+                first_alias = first_alias.or((sign == '*').then_some(line));
+            }
             for after in step(*reading, &sight).into_iter().flatten() {
                 if !next.contains(&after) {
                     next.push(after);
@@ -104,7 +112,12 @@ pub fn check_yaml(text: &str) -> Result<(), Unbounded> {
         line += usize::from(sign == '\n');
         is_line_start = is_break(sign) || (is_line_start && sign == '\u{feff}');
     }
-    Ok(())
+    match first_alias {
+        Some(line) if has_anchor && values.saturating_mul(text.len()) > MOST_WITH_ALIASES => {
+            Err(Unbounded { line, what: "aliases (`*name`) in a text of this length", most: 0 })
+        }
+        _ => Ok(()),
+    }
 }
 
 /// A character and what is around it.
@@ -130,6 +143,11 @@ fn is_blank(sign: char) -> bool {
 
 fn is_blank_or_break(sign: char) -> bool {
     is_blank(sign) || is_break(sign)
+}
+
+/// Whether the name of an anchor or an alias may have a character.
+fn is_of_name(sign: char) -> bool {
+    sign.is_ascii_alphanumeric() || "-_".contains(sign)
 }
 
 /// A dash with a blank behind it counts too: an entry that is left out is null.
@@ -159,7 +177,7 @@ fn step(reading: Reading, sight: &Sight) -> [Option<Reading>; 2] {
         Mode::SingleEnd if sign == '\'' => to(Mode::Single),
         Mode::SingleEnd => [Some(token(depth, sight)), None],
         Mode::Comment => to(if is_break(sign) { Mode::Token } else { Mode::Comment }),
-        Mode::Anchor if sign.is_ascii_alphanumeric() || "-_".contains(sign) => to(Mode::Anchor),
+        Mode::Anchor if is_of_name(sign) => to(Mode::Anchor),
         Mode::Anchor => [Some(token(depth, sight)), None],
         Mode::Tag if is_blank_or_break(sign) || ",[]{}".contains(sign) => [Some(token(depth, sight)), None],
         Mode::Tag => to(if sign == '<' { Mode::VerbatimTag } else { Mode::Tag }),
@@ -267,6 +285,23 @@ mod tests {
         for text in disguises {
             let refused = check_yaml(&text).expect_err(&text).to_string();
             assert!(refused.contains("more than 64 brackets in each other"), "{refused}");
+        }
+    }
+
+    #[test]
+    fn aliases_are_for_short_texts() {
+        let base = "base: &base {a: 1, b: 2}\n";
+        let bombs = [
+            format!("a: &a {}\nb: [{}]\n", "x".repeat(100_000), "*a,".repeat(10_000)),
+            format!("a: &a \"{}\"\n{}", "x".repeat(100_000), "- *a\n".repeat(10_000)),
+        ];
+        for text in bombs {
+            let refused = check_yaml(&text).unwrap_err().to_string();
+            assert!(refused.starts_with("line 2: more than 0 aliases"), "{refused}");
+        }
+        let bullets = "a: |\n  & *b* *\n".to_owned() + &"- {id: 7, x_m: 1.25}\n".repeat(10_000);
+        for text in [base.to_owned() + &"- *base\n".repeat(300), bullets, "/**: 1\n".repeat(10_000)] {
+            assert_eq!(check_yaml(&text), Ok(()), "{}", &text[..text.len().min(80)]);
         }
     }
 
