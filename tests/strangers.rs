@@ -155,6 +155,45 @@ fn pipes_devices_and_endless_files_are_refused_wherever_a_file_is_read() {
 }
 
 #[test]
+fn a_folder_that_is_gone_on_with_is_not_waited_for() {
+    let (_folder, path) = workplace();
+    File::create(path.join("sparse")).unwrap().set_len(10 << 30).unwrap();
+    let ends: &[&str] = if cfg!(feature = "lab") { &["pipe", "/dev/zero", "sparse"] } else { &[] };
+    for file in ends {
+        let cause = if *file == "sparse" { "longer than" } else { "a pipe, a socket or a device" };
+        refused(&path, &format!("$L reproduce inertial --quick --recording {file}"), cause);
+    }
+}
+
+#[test]
+fn a_result_that_cannot_be_written_is_said_before_the_work() {
+    let (_folder, path) = workplace();
+    for line in ["$L evaluate none --out device", "$L attitude none --out pipe", "$L judge none --out device"] {
+        refused(&path, line, "it is no folder, and is not replaced");
+    }
+    refused(&path, "$L observability none --out hall.yaml", "it is no folder, and is not replaced");
+    refused(&path, "ulimit -f 4; $L simulate --out limited", "lienav: limited/params.yaml: cannot be written");
+}
+
+#[test]
+fn aliases_do_not_multiply_a_text() {
+    let (_folder, path) = workplace();
+    let text = format!("a: &a {}\nb: [{}]\n", "x".repeat(100_000), "*a,".repeat(200_000));
+    fs::write(path.join("aliases"), text).unwrap();
+    for line in [
+        "$L map check aliases",
+        "$L evaluate run --config aliases",
+        "$L evaluate run --map aliases",
+        "$L attitude run --config aliases",
+        "$L simulate --scenario ./aliases --out x",
+    ] {
+        refused(&path, line, "aliases (`*name`) in a text of this length");
+    }
+    fs::write(path.join("short"), "a: &a {probability: 0.9}\ngate: *a\n").unwrap();
+    refused(&path, "$L evaluate run --config short", "'a'");
+}
+
+#[test]
 fn nested_yaml_is_refused_before_it_is_parsed() {
     let (_folder, path) = workplace();
     for (name, text) in [

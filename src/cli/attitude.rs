@@ -2,6 +2,7 @@
 
 use super::failure::{Failure, print, say_removed};
 use super::layers::{assignment, frames_in, warn_of_others};
+use super::output::refuse_other;
 use super::progress;
 use clap::builder::PossibleValuesParser;
 use lienav_attitude::{Config, SPECS};
@@ -72,6 +73,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     if !(args.bias_window.is_finite() && args.bias_window > 0.0) {
         return Err(Failure::WrongCall(format!("--bias-window is {}; allowed: more than 0", args.bias_window)));
     }
+    refuse_other(args.out.as_deref())?;
     let config = config(args)?;
     let frames = match &args.config {
         Some(path) => frames_in(path, "attitude_node")?,

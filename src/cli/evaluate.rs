@@ -4,6 +4,7 @@ use super::arguments::{at_least_one, refuse_twins};
 use super::expect::Expect;
 use super::failure::{Failure, print, say_removed};
 use super::layers::Layers;
+use super::output::refuse_other;
 use super::progress;
 use super::source::{TopicArgs, open_stream};
 use super::space;
@@ -272,6 +273,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     if args.max_truth_gap.is_nan() || args.max_truth_gap < 0.0 {
         return Err(Failure::WrongCall(format!("--max-truth-gap is {}; allowed: 0 or more", args.max_truth_gap)));
     }
+    refuse_other(args.output.out.as_deref())?;
     refuse_twins(args.named_filters().iter().chain(args.live.poses.iter().map(|(name, _)| name)))?;
     let expected = args.expect.read()?;
     let told = |runs: &[Run], truth: &Truth| report(runs, truth, args, expected.as_ref());

@@ -6,9 +6,13 @@ use super::failure::{Failure, print};
 use super::progress;
 use lienav_eval::folder::{create, write_text};
 use lienav_eval::thesis5::{self, PRINTED, Thesis5};
+use lienav_io::open;
 use lienav_lab::{Extent, Picture, REPRODUCTIONS, Section, keep, write_page};
 use std::fs;
 use std::path::Path;
+
+/// No report of tables is longer, bytes.
+const LONGEST: u64 = 1 << 23;
 
 /// How finely the bar of a part moves.
 const BAR_STEPS: u32 = 1000;
@@ -56,7 +60,7 @@ fn filters(args: &Args, out: &Path) -> Result<Vec<Section>, Failure> {
         let name = format!("{}/table-{table}", thesis5::NAME.0);
         let folder = out.join(&name);
         let mark = format!("{} runs, seed {seed}, lienav {}\n", runs, env!("CARGO_PKG_VERSION"));
-        if fs::read_to_string(folder.join("complete.txt")).ok().as_deref() != Some(mark.as_str()) {
+        if open::read_text(&folder.join("complete.txt"), LONGEST).ok().as_deref() != Some(mark.as_str()) {
             let cells = Thesis5::cells_of(&[(*table).to_owned()]);
             let bar = progress::bar(cells.len() * runs, "runs of cells");
             bar.tick();
@@ -72,7 +76,9 @@ fn filters(args: &Args, out: &Path) -> Result<Vec<Section>, Failure> {
             write_text(&folder, "complete.txt", &mark).map_err(Failure::failed)?;
             ran += 1;
         }
-        let text = fs::read_to_string(folder.join("report.txt")).map_err(Failure::failed)?;
+        let report = folder.join("report.txt");
+        let text = open::read_text(&report, LONGEST)
+            .map_err(|error| Failure::Failed(format!("{}: {error}", report.display())))?;
         let about = format!("Shen 2019, chapter 5, table {table} with its figures, {runs} runs");
         sections.push(Section { name: name.replace('/', "-"), about, folder: name, text, pictures: pictures(&folder) });
     }

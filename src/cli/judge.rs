@@ -2,6 +2,7 @@
 
 use super::expect::Expect;
 use super::failure::{Failure, print, say_removed};
+use super::output::refuse_other;
 use super::progress;
 use clap::builder::PossibleValuesParser;
 use lienav_eval::expect::Numbers;
@@ -110,6 +111,7 @@ which moves the covariance along; its interval knows that successive errors are 
 the degrees of freedom is right (6 in space, 3 in the plane); more is overconfident.";
 
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
+    refuse_other(args.out.as_deref())?;
     let options = args.options()?;
     let expected = args.expect.read()?;
     let innovations = args.innovations.as_deref().map(Innovations::read).transpose().map_err(Failure::failed)?;

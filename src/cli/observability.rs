@@ -3,6 +3,7 @@
 use super::arguments::{at_least_one, refuse_twins};
 use super::failure::{Failure, print, say_removed};
 use super::layers::assignment;
+use super::output::refuse_other;
 use super::source::open;
 use super::{progress, scenario, space, space_runs};
 use clap::builder::PossibleValuesParser;
@@ -55,6 +56,7 @@ Turning and moving robot and features together changes no reading of a feature: 
 null space of dimension 3. The EKF's has dimension 2, because updates move the points where it linearizes.";
 
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
+    refuse_other(args.out.as_deref())?;
     refuse_twins(args.filters.iter())?;
     if args.filter_settings.iter().any(|(name, _)| name == "filter") {
         let problem = "--filter-set filter=… would call one filter by the name of another; give it to --filters";

@@ -1,7 +1,7 @@
 //! Options that commands with many runs have in common: on how many threads, and where the report goes.
 
 use super::failure::{Failure, print};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// On how many threads, and where the report goes.
 #[derive(clap::Args)]
@@ -15,6 +15,20 @@ pub(super) struct Output {
     /// Also write report, page (report.html), numbers by step and by run (CSV) and plots (SVG) into this folder
     #[arg(long, value_name = "DIR")]
     pub(super) out: Option<PathBuf>,
+}
+
+/// Refuses something that is no folder before work that may take an hour.
+///
+/// # Errors
+/// A file, a pipe or a device has the name.
+pub(super) fn refuse_other(out: Option<&Path>) -> Result<(), Failure> {
+    match out.filter(|out| out.exists() && !out.is_dir()) {
+        Some(out) => Err(Failure::Failed(format!(
+            "--out {}: it is no folder, and is not replaced; give another name",
+            out.display()
+        ))),
+        None => Ok(()),
+    }
 }
 
 /// More than any machine has processors.

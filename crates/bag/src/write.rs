@@ -272,7 +272,8 @@ impl BagWriter {
     /// The file cannot be written.
     pub fn add_file(&mut self, name: &str, content: &str) -> Result<(), WriteError> {
         let path = self.folder.path().join(name);
-        write_atomically(&path, |out| out.write_all(content.as_bytes())).map_err(|error| WriteError::Io { path, error })
+        write_atomically(&path, |out| out.write_all(content.as_bytes()))
+            .map_err(|error| WriteError::Io { path: self.target.join(name), error })
     }
 
     /// Brings all that was written to the file, where it can be read even if this process is killed.

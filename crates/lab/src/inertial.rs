@@ -11,8 +11,10 @@ use lienav_integrate::tableau::{
     EULER, EXPLICIT_MIDPOINT, GAUSS4, GAUSS6, IMPLICIT_MIDPOINT, KUTTA3, LOBATTO_IIIA4, RADAU_IIA5, RK4,
 };
 use lienav_integrate::{IntegrationError, Tableau, linear_rk};
+use lienav_io::open;
 use lienav_lie::{LieGroup, So3};
 use nalgebra::{Matrix3, Vector3};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -195,8 +197,10 @@ fn coning() -> Result<Experiment, IntegrationError> {
 /// What cannot be done with a recording.
 #[derive(Debug)]
 pub enum RecordingError {
-    /// There is no such file, or none with these columns.
+    /// It has none of these columns.
     Unreadable(PathBuf),
+    /// It cannot be opened, or is too long.
+    Io(PathBuf, io::Error),
     /// A method has failed, or the reference.
     Integration(IntegrationError),
 }
@@ -208,6 +212,7 @@ impl std::fmt::Display for RecordingError {
                 let columns = COLUMNS.join(", ");
                 write!(f, "{}: no gyroscope is recorded there; give a CSV file with columns {columns}", path.display())
             }
+            Self::Io(path, error) => write!(f, "{}: {error}", path.display()),
             Self::Integration(error) => error.fmt(f),
         }
     }
@@ -228,7 +233,8 @@ impl From<IntegrationError> for RecordingError {
 /// No such file, or an [`IntegrationError`] where there is no reference.
 pub fn recorded_gyroscope(extent: Extent, path: &Path) -> Result<Experiment, RecordingError> {
     let mut experiment = Experiment { name: "recorded-gyroscope".into(), ..Experiment::default() };
-    let gyroscope = read(path).ok_or_else(|| RecordingError::Unreadable(path.to_owned()))?;
+    let file = open::bounded(path, LONGEST).map_err(|error| RecordingError::Io(path.to_owned(), error))?;
+    let gyroscope = read(file).ok_or_else(|| RecordingError::Unreadable(path.to_owned()))?;
     let name = path.display();
     let samples = if extent == Extent::Full {
         gyroscope.samples()
@@ -298,9 +304,12 @@ fn along(
 /// The columns of a recording.
 const COLUMNS: [&str; 4] = ["t_s", "gyr_x_radps", "gyr_y_radps", "gyr_z_radps"];
 
-/// The gyroscope of a recording with these columns, time from its first sample. None where there is no such file.
-fn read(path: &Path) -> Option<Gyroscope> {
-    let mut reader = csv::Reader::from_path(path).ok()?;
+/// No recording is longer, bytes.
+const LONGEST: u64 = 1 << 28;
+
+/// The gyroscope of a recording with these columns, time from its first sample. None of another table.
+fn read(file: impl io::Read) -> Option<Gyroscope> {
+    let mut reader = csv::Reader::from_reader(file);
     let headers = reader.headers().ok()?.clone();
     let columns = COLUMNS.map(|name| headers.iter().position(|header| header == name));
     let sample = |record: &csv::StringRecord| {
@@ -345,12 +354,16 @@ mod tests {
     #[test]
     fn a_recording_is_read_or_said_to_be_missing() {
         let missing = recorded_gyroscope(Extent::Quick, Path::new("no/such/file.csv")).unwrap_err().to_string();
-        assert!(missing.contains("no/such/file.csv") && missing.contains("gyr_z_radps"), "{missing}");
+        assert!(missing.contains("no/such/file.csv: No such file"), "{missing}");
+        let other = recorded_gyroscope(Extent::Quick, &Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml"))
+            .unwrap_err()
+            .to_string();
+        assert!(other.contains("gyr_z_radps"), "{other}");
         let file = tempfile::NamedTempFile::new().unwrap();
         let text =
             "t_s,gyr_x_radps,gyr_y_radps,gyr_z_radps\n5.0,0.1,0.2,0.3\nx,1,1,1\n5.5,0.1,0.2,0.3\n6.0,0.1,0.2,0.3\n";
         std::fs::write(file.path(), text).unwrap();
-        assert_eq!(read(file.path()).unwrap().samples().len(), 3);
+        assert_eq!(read(text.as_bytes()).unwrap().samples().len(), 3);
         let short = recorded_gyroscope(Extent::Full, file.path()).unwrap();
         assert!(short.methods.iter().all(|method| method.values[2].1 < 0.1), "{short:?}");
         let euroc = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/euroc_mh01/imu.csv");

@@ -7,8 +7,8 @@ use super::report::{Extent, Progress, Report};
 use super::text::to_text;
 use lienav_eval::folder::{FolderError, create, write_file, write_text};
 use lienav_integrate::IntegrationError;
+use lienav_io::open;
 use serde::{Deserialize, Serialize};
-use std::fs;
 use std::path::Path;
 use thiserror::Error;
 
@@ -48,9 +48,12 @@ fn file_of(part: usize) -> String {
     format!("part-{:02}.json", part + 1)
 }
 
+/// No report of a part is longer, bytes.
+const LONGEST: u64 = 1 << 25;
+
 /// A part that is there already, of the same program and extent, with all its pictures.
 fn read(folder: &Path, part: usize, extent: Extent) -> Option<Kept> {
-    let text = fs::read_to_string(folder.join(file_of(part))).ok()?;
+    let text = open::read_text(&folder.join(file_of(part)), LONGEST).ok()?;
     let kept: Kept = serde_json::from_str(&text).ok()?;
     let is_same = kept.program == env!("CARGO_PKG_VERSION") && kept.extent == name_of(extent);
     let has_pictures = kept.pictures.iter().all(|picture| folder.join(format!("{}.svg", picture.file)).is_file());
@@ -119,6 +122,7 @@ mod tests {
     use super::super::report::Experiment;
     use super::*;
     use lienav_eval::plot::Figure;
+    use std::fs;
     use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
     static RUNS: AtomicUsize = AtomicUsize::new(0);

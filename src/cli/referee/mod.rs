@@ -22,6 +22,7 @@ use indicatif::ProgressBar;
 use lienav_eval::folder::{create, remove_leftovers, write_file, write_text};
 use lienav_eval::judge::run::Subject;
 use lienav_eval::judge::{self, Judged, Options};
+use lienav_io::open;
 use lienav_io::trajectory::{self, Trajectory};
 use rayon::prelude::*;
 use recordings::{Entry, Opened};
@@ -71,6 +72,9 @@ fn write(out: &Path, table: &Table) -> Result<(), Failure> {
     texts.iter().try_for_each(|(name, text)| write_text(out, name, text)).map_err(Failure::failed)
 }
 
+/// The file that says how estimates were made is not longer, bytes.
+const LONGEST: u64 = 1 << 16;
+
 /// What holds for all recordings.
 struct Plan<'a> {
     args: &'a Args,
@@ -87,7 +91,8 @@ impl Plan<'_> {
         let mark = format!("lienav {}, seed {seed}, quick {}, {source}\n", env!("CARGO_PKG_VERSION"), self.args.quick);
         let (inputs, estimates) = (own.join("inputs"), own.join("estimates"));
         // Estimates of other input are not gone on with.
-        if fs::read_to_string(own.join("made.txt")).ok().as_deref() != Some(mark.as_str()) && estimates.exists() {
+        if open::read_text(&own.join("made.txt"), LONGEST).ok().as_deref() != Some(mark.as_str()) && estimates.exists()
+        {
             fs::remove_dir_all(&estimates)
                 .map_err(|error| Failure::Failed(format!("{}: {error}", estimates.display())))?;
         }
