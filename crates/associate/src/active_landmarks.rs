@@ -15,6 +15,7 @@
 //! robot has seen others (docs/localization.md has the measurement).
 
 use crate::associate::Evidence;
+use crate::bounds::BOUNDS;
 use lienav_base::stamp::Stamp;
 use lienav_map::Conditional;
 use lienav_planar::associated::Subject;
@@ -28,9 +29,6 @@ use lienav_planar::neighbourhood::Neighbourhood;
 use lienav_planar::propagate::Rows;
 use lienav_planar::state::{State, StateLandmark, lever};
 use nalgebra::{Matrix2, Matrix2x3, Vector2};
-
-/// So many landmarks enter for one measurement without identity. Where more may be meant, it is ambiguous anyhow.
-const MAX_CANDIDATES: usize = 8;
 
 /// Brings the known landmarks into the state that the measurements of a scan name, or may be of. `rows` are those of
 /// the last motion: its noise is part of the error of the pose, and of theirs.
@@ -88,13 +86,13 @@ fn activate_near(state: &mut State, model: &Model, checked: &CheckedMeasurement,
         return;
     }
     let Some(Neighbourhood { centre, radius }) = Neighbourhood::of(state, model, checked) else { return };
-    let mut nearest = [(f64::INFINITY, usize::MAX); MAX_CANDIDATES];
+    let mut nearest = [(f64::INFINITY, usize::MAX); BOUNDS.candidates];
     model.known.within(&centre, radius, |k, square| {
         if model.known.landmarks()[k].belief.status != LandmarkStatus::Ok {
             return;
         }
         let place = nearest.partition_point(|(other, index)| (*other, *index) < (square, k));
-        if place < MAX_CANDIDATES {
+        if place < BOUNDS.candidates {
             nearest[place..].rotate_right(1);
             nearest[place] = (square, k);
         }

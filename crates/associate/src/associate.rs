@@ -3,6 +3,7 @@
 use crate::association::joint;
 use crate::association::joint::JointWorkspace;
 use crate::association::memory::Memory;
+use crate::bounds::BOUNDS;
 use lienav_base::stamp::Stamp;
 use lienav_ekf::mahalanobis::{mahalanobis_squared, relative_trace};
 use lienav_planar::associated::{Ambiguity, Associated, Newcomer, Role, Subject};
@@ -62,9 +63,6 @@ struct Named {
     many: HashSet<u32>,
 }
 
-/// More than a front end sees at once.
-const FEW: usize = 64;
-
 impl Named {
     fn clear(&mut self) {
         self.few.clear();
@@ -76,7 +74,7 @@ impl Named {
         if self.few.contains(&id) {
             return false;
         }
-        if self.few.len() < FEW {
+        if self.few.len() < BOUNDS.measurements {
             self.few.push(id);
             return true;
         }
@@ -290,7 +288,7 @@ mod tests {
     #[test]
     fn an_identity_is_new_once_among_few_and_among_many() {
         let mut named = Named::default();
-        for count in [FEW as u32 / 2, 10 * FEW as u32] {
+        for count in [BOUNDS.measurements as u32 / 2, 10 * BOUNDS.measurements as u32] {
             named.clear();
             assert!((0..count).all(|id| named.insert(id)));
             assert!((0..count).all(|id| !named.insert(id)));

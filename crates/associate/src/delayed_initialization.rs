@@ -21,8 +21,8 @@ mod places;
 pub mod row;
 mod used;
 
-use crate::delayed_initialization::places::FEWEST;
 use crate::delayed_initialization::row::points;
+use crate::thresholds::CONFIRMING;
 use lienav_base::stamp::Stamp;
 use lienav_planar::associated::{Associated, Subject};
 use lienav_planar::belief::{STRIKES, STRUCK_FOR_S};
@@ -97,8 +97,8 @@ pub fn take(
     };
     let anchor_pose = anchor_pose(state, stamp, model.sensors.sees_heading(&state.mounts, checked));
     let known = state.waiting.iter().position(|waiting| waiting.id == id);
-    let mut waiting =
-        known.map_or_else(|| Waiting { id, sightings: Vec::new(), due: FEWEST }, |at| state.waiting.swap_remove(at));
+    let mut waiting = known
+        .map_or_else(|| Waiting { id, sightings: Vec::new(), due: CONFIRMING }, |at| state.waiting.swap_remove(at));
     let taken = if known.is_some() { Taken::Waits } else { Taken::Initialized };
     waiting.sightings.push(Sighting { anchor_pose, measurement: *checked });
     forget_what_is_gone(&mut waiting, state);

@@ -34,10 +34,6 @@ use lienav_planar::state::State;
 use lienav_planar::update::{Workspace, joint_distance, numbers};
 use nalgebra::{Matrix2, Matrix3, Vector2, Vector3};
 
-/// A robot turned by more than this is moved before the update, rad: beyond, the rotations of the prior and those of
-/// the update are not the same to first order.
-const TURNED: f64 = 0.5;
-
 /// Moves the robot by `motion` against the landmarks `members`. Every other landmark stays beside those of the two to
 /// which its place is known better. If the covariance of the robot in the map does not allow for the motion, and that
 /// of the members does, the robot stays and they move instead. `bounds` are on the squared Mahalanobis distance of what
@@ -133,6 +129,9 @@ pub fn is_allowed(state: &State, motion: &Se2, members: &[usize], [of_landmark, 
 /// Linearizes measurements of frozen landmarks for a robot that is a `motion` away from the estimate, and leaves the
 /// estimate where it is, with all that is known of it. Returns false if the filter cannot, or the motion is too large.
 pub fn linearize_there(state: &State, model: &Model, candidates: &mut Vec<Match>, motion: &Se2) -> bool {
+    /// A robot turned by more than this is moved before the update, rad: beyond, the rotations of the prior and those
+    /// of the update are not the same to first order.
+    const TURNED: f64 = 0.5;
     let Some(charts) = model.filter.charts().filter(|_| state.is_frozen && motion.theta.abs() < TURNED) else {
         return false;
     };

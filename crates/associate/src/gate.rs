@@ -1,6 +1,7 @@
 //! The gate: which associated measurements correct the state.
 
 use crate::associate::Associations;
+use crate::thresholds::UNLIKELY;
 use lienav_base::stamp::Stamp;
 use lienav_planar::associated::{Associated, Role, Subject};
 use lienav_planar::linearize::Match;
@@ -8,8 +9,6 @@ use lienav_planar::model::Model;
 use lienav_planar::output::DropReason;
 use lienav_planar::state::State;
 use nalgebra::Matrix3;
-/// A measurement that is less probably one as the noise says is left out.
-const LEAST_TRUST: f64 = 0.1;
 
 /// Keeps the matches that pass their gates, in their order. Matches that are left out are counted in `refused`; those
 /// outside the gate of their landmark are kept in `gated`.
@@ -65,7 +64,7 @@ fn check(
     if candidate.dim == 1 {
         let covariance = Matrix3::from_diagonal_element(candidate.residual.x.powi(2) / distance.max(1e-300));
         let trust = model.sensors.trust(&candidate.measurement, &candidate.residual, &covariance);
-        if trust < LEAST_TRUST {
+        if trust < UNLIKELY {
             return Err(DropReason::Gated);
         }
         candidate.scale(1.0 / trust);

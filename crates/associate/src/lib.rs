@@ -50,7 +50,8 @@
 //!    not determine.
 //!
 //! Beside the step, [`gaussian_sum`] covers the poses that a robot may have in a known map, and
-//! [`global_localization`] searches the whole map for it.
+//! [`global_localization`] searches the whole map for it. [`thresholds`] has the odds and counts by which all of these
+//! decide, and [`bounds`] what they may cost.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
@@ -58,6 +59,7 @@
 pub mod active_landmarks;
 pub mod associate;
 pub mod association;
+pub mod bounds;
 pub mod delayed_initialization;
 pub mod displaced;
 pub mod gate;
@@ -67,5 +69,6 @@ pub mod newcomers;
 pub mod pose_hypotheses;
 pub mod recover;
 pub mod relocate;
+pub mod thresholds;
 pub mod track_loss;
 pub mod wide_prior;

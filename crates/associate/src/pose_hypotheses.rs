@@ -8,6 +8,8 @@
 //! likely of none, up to the odds that a landmark is read.
 
 use crate::association::beam::{Beam, Item, Joint, Pair, WINDOW};
+use crate::bounds::BOUNDS;
+use crate::thresholds::FIFTY_TO_ONE;
 use lienav_ekf::mahalanobis::mahalanobis_squared;
 use lienav_planar::associated::Subject;
 use lienav_planar::checked::CheckedMeasurement;
@@ -18,24 +20,11 @@ use lienav_planar::neighbourhood::Neighbourhood;
 use lienav_planar::state::State;
 use nalgebra::Matrix3;
 
-/// So many measurements of a scan that are not clear are weighed together; more are left out.
-const TOGETHER: usize = 8;
-/// So many landmarks one measurement may be of, the likeliest by themselves.
-const MAX_CANDIDATES: usize = 4;
-/// So many ways of one scan are followed.
-const MOST: usize = 6;
-/// The states of all hypotheses have so many numbers at most, two of them excepted: 16 MB. A map with a joint
-/// covariance is in every one of them as a whole.
-const MAX_WORK: usize = 1 << 21;
-
 /// How many hypotheses there is room for, at most `most`.
 pub fn affordable(state: &State, most: usize) -> usize {
     let rows = state.covariance.dim();
-    (MAX_WORK / (rows * rows)).clamp(2, most)
+    (BOUNDS.numbers / (rows * rows)).clamp(2, most)
 }
-
-/// The odds that a measurement in the gate of a landmark is of one, as a logarithm: fifty to one.
-const READ: f64 = 4.0;
 
 /// One way: what each measurement is of. A measurement is clear if it is of one landmark, that is nearer than any other
 /// by as much as the gate is wide.
@@ -79,7 +68,7 @@ fn surprise(model: &Model, matched: &Match) -> f64 {
     let noise = matched.stated_noise();
     let noise = noise.view((0, 0), (dim, dim)).determinant().max(f64::MIN_POSITIVE);
     let edge = model.gate.associated(dim)[0];
-    READ + 0.5 * (edge + noise.ln() + dim as f64 * std::f64::consts::TAU.ln())
+    FIFTY_TO_ONE.ln + 0.5 * (edge + noise.ln() + dim as f64 * std::f64::consts::TAU.ln())
 }
 
 /// The logarithm of how likely the measurements of an update are, beside that all are of none: with the squared
@@ -121,7 +110,7 @@ impl PoseHypotheses {
                 [(only, _)] => only.distance.is_some_and(|own| nearest_other - own > model.gate.known(only.dim)),
                 _ => false,
             };
-            if !is_clear && unclear == TOGETHER {
+            if !is_clear && unclear == BOUNDS.unclear {
                 self.pairs.truncate(first);
                 self.matches.truncate(first);
             }
@@ -154,7 +143,7 @@ impl PoseHypotheses {
         self.order.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         let best = self.order.first().map_or(0.0, |(score, _)| *score);
         self.order.retain(|(score, _)| *score > best - WINDOW);
-        self.order.truncate(affordable(state, MOST));
+        self.order.truncate(affordable(state, BOUNDS.pose_hypotheses));
         self.found = 0;
         for k in 0..self.order.len() {
             let (score, hypothesis) = self.order[k];
@@ -206,7 +195,7 @@ impl PoseHypotheses {
             }
         }
         self.near.sort_by(|a, b| b.1.alone.total_cmp(&a.1.alone).then(a.1.target.cmp(&b.1.target)));
-        self.near.truncate(MAX_CANDIDATES);
+        self.near.truncate(BOUNDS.unclear_candidates);
         for (candidate, pair) in &self.near {
             self.matches.push(*candidate);
             self.pairs.push(*pair);

@@ -11,20 +11,8 @@ use lienav_planar::state::State;
 use nalgebra::{Matrix2x3, Matrix3, Vector2, Vector3};
 use std::f64::consts::PI;
 
-/// The number of initial headings, evenly spaced: Gauss–Newton converges from 30° away.
-const HEADINGS: usize = 12;
-
-/// Gauss–Newton steps from each initial heading.
-const STEPS: usize = 15;
-
 /// Measurements beyond this many standard deviations lose weight (Cauchy): some landmarks may have been moved, too.
 const SCALE: f64 = 3.0;
-
-/// Another minimum whose cost is higher by less than this, 3² = 9, is as good an explanation.
-const CANDIDATE: f64 = 9.0;
-
-/// Two motions are different ones if they are this many standard deviations apart.
-const APART: f64 = 10.0;
 
 /// Where the robot is, as measurements say.
 #[derive(Clone, Copy, Debug)]
@@ -44,15 +32,20 @@ pub fn displacement(
     sensors: (&Sensors, &[Mount]),
     checked_measurements: &[(Vector2<f64>, CheckedMeasurement)],
 ) -> Option<Fit> {
+    /// The number of initial headings, evenly spaced: Gauss–Newton converges from 30° away.
+    const HEADINGS: usize = 12;
+    /// Two motions are different ones if they are this many standard deviations apart.
+    const APART: f64 = 10.0;
     if checked_measurements.len() < 2 {
         return None;
     }
     let from = |k: usize| Se2::new(0.0, 0.0, -PI + 2.0 * PI * k as f64 / HEADINGS as f64);
     let minima: [_; HEADINGS] = std::array::from_fn(|k| descend(sensors, checked_measurements, from(k)));
     let (motion, best) = minima.iter().flatten().min_by(|(_, a), (_, b)| a.cost.total_cmp(&b.cost))?;
+    // Another minimum within this cost is as good an explanation.
     let is_rival = |(other, at): &(Se2, Normal)| {
         let apart = (motion.inverse() * *other).log();
-        at.cost - best.cost < CANDIDATE && apart.dot(&(best.matrix * apart)) > APART * APART
+        at.cost - best.cost < SCALE * SCALE && apart.dot(&(best.matrix * apart)) > APART * APART
     };
     let is_unique = !minima.iter().flatten().any(is_rival);
     Some(Fit { motion: *motion, information: best.matrix, is_unique })
@@ -83,6 +76,8 @@ fn descend(
     checked_measurements: &[(Vector2<f64>, CheckedMeasurement)],
     mut motion: Se2,
 ) -> Option<(Se2, Normal)> {
+    /// Gauss–Newton steps from each initial heading.
+    const STEPS: usize = 15;
     let mut normal = linearize(sensors, checked_measurements, &motion)?;
     for _ in 0..STEPS {
         let Some(factor) = normal.matrix.cholesky() else { break };

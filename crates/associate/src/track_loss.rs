@@ -9,34 +9,13 @@
 //! Measurements that were left out and agree with each other need no such patience: landmarks do not all move by one
 //! rigid motion. Where one motion of the robot explains most of them, three scans in a row are enough.
 
+use crate::thresholds::{CONFIRMING, HELD_S};
 use crate::wide_prior::{Place, Wide};
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
-use lienav_planar::motion::Increment;
+use lienav_planar::motion::{Increment, UNKNOWN_HEADING};
 use nalgebra::{Matrix3, Vector3};
 use serde::{Deserialize, Serialize};
-
-/// The smallest standard deviation of an assumed motion, m and rad.
-const FIRST: f64 = 0.02;
-
-/// The factor from one assumed motion to the next.
-const GROWTH: f64 = 2.0;
-
-/// The largest standard deviation of an assumed motion, m, unless the first is larger.
-const LARGEST: f64 = 12.0;
-
-/// The largest standard deviation of the heading, rad: with it, the heading is unknown.
-const LARGEST_TURN: f64 = std::f64::consts::PI;
-
-/// So many scans in a row have to agree on where the robot is.
-const AGREED: usize = 3;
-
-/// So many measurements have to agree, and more than half of all: two landmarks leave one number to be contradicted.
-const AGREEING: usize = 3;
-
-/// Measurements are held back for so long, s. A world in which one landmark is in view at a time tells no more than
-/// that.
-const HELD_S: f64 = 10.0;
 
 /// How many measurements of known landmarks there are in a scan.
 #[derive(Clone, Copy, Debug, Default)]
@@ -78,9 +57,9 @@ impl TrackLoss {
         }
         let since = *self.since.get_or_insert(stamp);
         let Agreement { agreeing, all } = agreement();
-        let agrees = agreeing >= AGREEING.max(4 * passed) && 2 * agreeing > all;
+        let agrees = agreeing >= CONFIRMING.max(4 * passed) && 2 * agreeing > all;
         self.agreed = if agrees { self.agreed.saturating_add(1) } else { 0 };
-        let is_reached = self.limit_s > 0.0 && (stamp.since(since) > self.limit_s || self.agreed >= AGREED);
+        let is_reached = self.limit_s > 0.0 && (stamp.since(since) > self.limit_s || self.agreed >= CONFIRMING);
         if is_reached {
             self.forget();
             self.relocations = self.relocations.saturating_add(1);
@@ -128,10 +107,16 @@ impl TrackLoss {
 
 /// Increments of zero motion with growing noise. The standard deviation of the first is at least `least`, m and rad.
 pub fn unknown_motions(least: f64) -> impl Iterator<Item = Increment> {
+    /// The smallest standard deviation of an assumed motion, m and rad.
+    const FIRST: f64 = 0.02;
+    /// The factor from one assumed motion to the next.
+    const GROWTH: f64 = 2.0;
+    /// The largest standard deviation of an assumed motion, m, unless the first is larger.
+    const LARGEST: f64 = 12.0;
     let first = FIRST.max(least);
     std::iter::successors(Some(first), |std| Some(std * GROWTH)).take_while(move |std| *std <= LARGEST.max(first)).map(
         |std| {
-            let turn = std.min(LARGEST_TURN);
+            let turn = std.min(UNKNOWN_HEADING);
             let covariance = Matrix3::from_diagonal(&Vector3::new(std * std, std * std, turn * turn));
             Increment { motion: Se2::identity(), covariance, drift: None }
         },

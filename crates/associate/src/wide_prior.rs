@@ -20,7 +20,9 @@
 //! Landmarks that the robot has come to know since move along with it. Where it is the robot whose place in the map is
 //! known, and others are not (a part of the map that was begun in between), these move instead.
 
+use crate::bounds::BOUNDS;
 use crate::relocate::displacement;
+use crate::thresholds::{AGREES, CONFIRMING};
 use lienav_ekf::mahalanobis::mahalanobis_squared;
 use lienav_lie::{Se2, skew};
 use lienav_planar::associated::Subject;
@@ -32,21 +34,6 @@ use lienav_planar::sensor::Sensors;
 use lienav_planar::state::State;
 use lienav_planar::without::Mechanism;
 use nalgebra::{Matrix2, Matrix2x3, Matrix3, Vector2, Vector3};
-
-/// So many measurements are enough to find the robot: more cost time and tell nothing that the update would not tell.
-const ENOUGH: usize = 32;
-
-/// A measurement agrees with a fit up to this squared distance for each of its numbers, 5²: the map has errors of its
-/// own.
-const AGREES: f64 = 25.0;
-
-/// The robot is moved to where so many measurements agree that it is, or two whose directions differ: moving it forgets
-/// where the prior had it, and two landmarks one behind the other tell the place from its mirror image by their
-/// bearings alone.
-const ENOUGH_TO_MOVE: usize = 3;
-
-/// The robot is known in a part of the map that it is known beside so many landmarks of.
-const ENOUGH_NARROW: usize = 3;
 
 /// Two directions differ if the sine of the angle between them is more than this: 30°.
 const ACROSS: f64 = 0.5;
@@ -97,7 +84,7 @@ pub fn place(state: &State, model: &Model, candidates: &[Match], wide: &mut Wide
     let mut measurements = 0;
     for (index, candidate) in candidates.iter().enumerate() {
         let Subject::Landmark(i) = candidate.subject else { continue };
-        if wide.measurements.len() == ENOUGH {
+        if wide.measurements.len() == BOUNDS.wide_prior {
             wide.judged = index;
             break;
         }
@@ -152,7 +139,7 @@ fn leave_out_loners(state: &State, candidates: &[Match], wide: &mut Wide) {
     // Nor does one that stands in a part among others to which the robot is known: it is near, and bends by itself.
     let is_known_among = |index: usize| {
         let narrow = (0..wide.judged).filter(|other| wide.candidates.binary_search(other).is_err());
-        narrow.filter(|other| distance_is_known(state, candidates, index, *other)).nth(ENOUGH_NARROW - 1).is_some()
+        narrow.filter(|other| distance_is_known(state, candidates, index, *other)).nth(CONFIRMING - 1).is_some()
     };
     wide.part.clear();
     wide.part.extend(wide.candidates.iter().copied().filter(|index| is_part(*index) && !is_known_among(*index)));
@@ -224,7 +211,9 @@ fn find(state: &State, sensors: &Sensors, candidates: &[Match], wide: &mut Wide)
     if agreeing < 2 {
         return Place::Open;
     }
-    if is_elsewhere && agreeing < ENOUGH_TO_MOVE && !is_across {
+    // Moving the robot forgets where the prior had it, and two landmarks one behind the other tell the place from its
+    // mirror image by their bearings alone.
+    if is_elsewhere && agreeing < CONFIRMING && !is_across {
         return Place::Open;
     }
     open.sort_unstable();

@@ -131,7 +131,7 @@ pub fn v_matrix_derivative(a: f64) -> Matrix2<f64> {
 
 /// The standard deviation of a heading of which nothing is known, rad. A larger one says no more, and turns the linear
 /// correction of the heading by whole turns.
-const UNKNOWN_HEADING: f64 = std::f64::consts::PI;
+pub const UNKNOWN_HEADING: f64 = std::f64::consts::PI;
 
 /// Spectral density of (n_vx, n_vy, n_w) for a message that stands for `interval` seconds.
 ///

@@ -193,6 +193,7 @@ mod trace;
 #[doc(inline)]
 pub use lienav_associate::{
     association::identity, association::tally::Tally as AssociationTally, global_localization::GlobalLocalization,
+    thresholds,
 };
 #[doc(inline)]
 pub use lienav_ekf::{

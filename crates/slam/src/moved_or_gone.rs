@@ -8,6 +8,8 @@
 //! Scans judge landmarks only if most of their measurements fit: a wrong pose says nothing of the map.
 
 use crate::step::Outcome;
+use lienav_associate::association::rates::{BINS, FADE, bin};
+use lienav_associate::thresholds::{CONFIRMING, MILLION_TO_ONE, VERY_LIKELY};
 use lienav_base::stamp::Stamp;
 use lienav_planar::associated::{Associated, Role, Subject};
 use lienav_planar::belief::{LandmarkStatus, STRIKES, STRUCK_FOR_S};
@@ -15,50 +17,23 @@ use lienav_planar::filter::Coordinates;
 use lienav_planar::known_map::KnownMap;
 use lienav_planar::output::DropReason;
 use lienav_planar::state::State;
-use nalgebra::Vector2;
-use std::f64::consts::TAU;
-
-/// So many measurements have to fit for a scan to judge, and twice as many as do not.
-const FITTING: usize = 3;
-/// Looks count if the robot moved by this since the last, m.
-const APART_M: f64 = 0.3;
-/// What a look tells at most, however sure the sensor is elsewhere: one in ten may be hidden.
-const MOST_SURE: f64 = 0.9;
-/// The logarithm of the probability below which a landmark is taken to be gone: one in a million.
-const GONE: f64 = -13.8;
-/// Two sides: 45° apart.
-const OTHER_SIDE: f64 = std::f64::consts::FRAC_1_SQRT_2;
-/// Looks from nearer than this fraction of the mean distance of measurements count.
-const NEARBY: f64 = 0.8;
 
 /// How often landmarks are read that should be, by bearing and distance in the robot frame.
 #[derive(Clone, Debug)]
 pub struct Watch {
     /// Expected, and read; by bearing, and by distance in octaves.
-    bins: [[(f64, f64); OCTAVES]; SECTORS],
+    bins: [(f64, f64); BINS],
     /// The mean distance of measurements, m, and of how many.
     distance: (f64, f64),
 }
 
-const SECTORS: usize = 24;
-const OCTAVES: usize = 12;
-/// Weight of what came before, with each scan: the field of view may change within some minutes.
-const FADE: f64 = 0.9995;
-
 impl Default for Watch {
     fn default() -> Self {
-        Self { bins: [[(0.0, 0.0); OCTAVES]; SECTORS], distance: (0.0, 0.0) }
+        Self { bins: [(0.0, 0.0); BINS], distance: (0.0, 0.0) }
     }
 }
 
 impl Watch {
-    fn bin(&mut self, z: &Vector2<f64>) -> &mut (f64, f64) {
-        let sector = ((z.y.atan2(z.x) / TAU + 0.5) * SECTORS as f64) as usize;
-        // From 1/8 m on.
-        let octave = (z.norm().max(0.125).log2() + 3.0) as usize;
-        &mut self.bins[sector.min(SECTORS - 1)][octave.min(OCTAVES - 1)]
-    }
-
     /// Judges the landmarks of the state by a scan. Landmarks that are no longer believed are given to `lose`.
     pub fn judge(
         &mut self,
@@ -69,7 +44,7 @@ impl Watch {
     ) {
         lose.clear();
         let gated = measurements.iter().filter(|measurement| measurement.role == Role::Gated).count();
-        if outcome.accepted < FITTING.max(2 * gated) || outcome.is_displaced {
+        if outcome.accepted < CONFIRMING.max(2 * gated) || outcome.is_displaced {
             return;
         }
         self.judge_measurements(known, measurements, stamp, lose);
@@ -116,10 +91,13 @@ impl Watch {
         measurements: &[Associated],
         lose: &mut Vec<u32>,
     ) {
-        self.bins
-            .iter_mut()
-            .flatten()
-            .for_each(|(expected, read)| (*expected, *read) = (FADE * *expected, FADE * *read));
+        /// Looks count if the robot moved by this since the last, m.
+        const APART_M: f64 = 0.3;
+        /// Two sides: 45° apart.
+        const OTHER_SIDE: f64 = std::f64::consts::FRAC_1_SQRT_2;
+        /// Looks from nearer than this fraction of the mean distance of measurements count.
+        const NEARBY: f64 = 0.8;
+        self.bins.iter_mut().for_each(|(expected, read)| (*expected, *read) = (FADE * *expected, FADE * *read));
         for i in 0..state.landmarks.len() {
             let landmark = &state.landmarks[i];
             let id = landmark.id;
@@ -137,14 +115,14 @@ impl Watch {
             }
             let Some(belief) = known.belief_mut(id) else { continue };
             let z = state.in_robot(i);
-            let bin = self.bin(&z);
+            let bin = &mut self.bins[bin(&z)];
             bin.0 += 1.0;
             if is_read {
                 bin.1 += 1.0;
                 continue;
             }
             // The prior is that of a sensor that sees nothing: four looks.
-            let probability = (bin.1 / (bin.0 + 4.0)).min(MOST_SURE);
+            let probability = (bin.1 / (bin.0 + 4.0)).min(VERY_LIKELY);
             let robot = state.pose.p;
             let is_new_look = belief.looked_from.is_none_or(|from| (robot - from).norm() > APART_M);
             let side = (robot - state.pose.transform(&z)).try_normalize(1e-6);
@@ -152,7 +130,7 @@ impl Watch {
             belief.looked_from = Some(robot);
             belief.absence += (1.0 - probability).ln();
             belief.is_from_two_sides |= belief.first_side.get_or_insert(side).dot(&side) < OTHER_SIDE;
-            if belief.absence < GONE && belief.is_from_two_sides {
+            if belief.absence < -MILLION_TO_ONE.ln && belief.is_from_two_sides {
                 belief.status = LandmarkStatus::Gone;
                 (belief.absence, belief.first_side, belief.is_from_two_sides) = (0.0, None, false);
                 lose.push(id);

@@ -15,17 +15,14 @@ use super::common::{ALIKE, Coupling, OpenLandmark};
 use super::near::Near;
 use lienav_slam::LocalMap;
 use lienav_slam::by_id::ById;
-use lienav_slam::identity::{
-    Acquaintance, CLOSING, Identification, NEAR_M2, PLACED_M2, SURE, are_at_one_place, motion_between,
-};
+use lienav_slam::identity::{Acquaintance, Identification, NEAR_M2, PLACED_M2, SURE, are_at_one_place, motion_between};
+use lienav_slam::thresholds::{CONFIRMING, LIKELY};
 use nalgebra::{DMatrix, DVector, Matrix2, Vector2};
 
 /// So many known pairs, those nearest to the robot, say where the others are to be.
 const KNOWN: usize = 10;
 /// So many recent landmarks are compared, at least, where a loop is open.
 const OPEN: usize = 5;
-/// An old landmark is missed where it is read with this probability, at least.
-const IN_VIEW: f64 = 0.5;
 
 /// Recent landmarks of the open submap and landmarks of the closed ones, and how they differ given the pairs that are
 /// known.
@@ -146,7 +143,7 @@ impl Acquaintance for Compared<'_> {
             let detection = local.detection(&z);
             // One that a landmark of the open submap is near may be that one.
             let is_near = |i: usize| (motion.transform(&local.place(i)) - place).norm_squared() < NEAR_M2;
-            if detection > IN_VIEW && z.norm() < self.view_m && !(0..local.len()).any(is_near) {
+            if detection > LIKELY && z.norm() < self.view_m && !(0..local.len()).any(is_near) {
                 sum += (1.0 - detection).ln();
             }
         }
@@ -244,7 +241,7 @@ impl Question<'_> {
         }
         let is_wide = workspace.is_wide() && workspace.len() >= OPEN;
         workspace.search(&compared);
-        let accepted = workspace.accept(&compared, SURE, CLOSING);
+        let accepted = workspace.accept(&compared, SURE, CONFIRMING);
         let pairs = accepted.map_or(Default::default(), |_| workspace.accepted());
         let found: Vec<Recognised> =
             pairs.iter().map(|(recent, row)| self.recognised(&compared, *recent, *row)).collect();

@@ -12,21 +12,20 @@
 //! given those before.
 //!
 //! Items are taken one after the other, and all hypotheses that are not worse than the best by more than [`WINDOW`]
-//! go on: branch and bound in the breadth. At most [`WIDTH`] go on, and pairs beyond the first [`ANCHORS`] are
-//! compared with these alone, so that n items with k targets each take at most n·k·WIDTH products with a factor of 24
-//! rows.
+//! go on: branch and bound in the breadth. At most 64 go on, and pairs beyond the first twelve are compared with these
+//! alone ([`bounds`](crate::bounds)), so that n items with k targets each take at most n·k·64 products with a factor of
+//! 24 rows.
 
+use crate::bounds::BOUNDS;
+use crate::thresholds::TEN_TO_ONE;
 use lienav_planar::measurement::value::MAX_DIM;
 use nalgebra::{Matrix3, Vector3};
+use std::f64::consts::TAU;
 
 /// A hypothesis less likely than the best by this factor, as a logarithm, is left out: e⁻⁹ is one in 8,000.
 pub const WINDOW: f64 = 9.0;
-/// So many hypotheses go on.
-pub const WIDTH: usize = 64;
-/// So many pairs of a hypothesis tell where the others are: three numbers make a rigid motion, two a pair.
-pub const ANCHORS: usize = 12;
 /// So many numbers the anchors have.
-const ROWS: usize = 24;
+const ROWS: usize = 2 * BOUNDS.anchors;
 
 /// An item and what it may be of.
 #[derive(Clone, Copy, Debug)]
@@ -71,10 +70,6 @@ pub struct Item {
     pub is_clear: bool,
 }
 
-/// What one pair tells at most where it does not tell so much alone, as a logarithm. Landmarks stand in rows and
-/// grids, where one that fits makes it likelier that the next does: ten to one.
-pub const MAX_LOG_RATIO: f64 = 2.3;
-
 /// What residuals of two pairs have in common.
 pub trait Joint {
     /// The covariance of the residual of pair `a` with that of pair `b`; zeros beyond their numbers.
@@ -93,7 +88,7 @@ struct Hypothesis {
     choice: u32,
     rows: usize,
     anchors: usize,
-    anchor: [u32; ANCHORS],
+    anchor: [u32; BOUNDS.anchors],
     /// The Cholesky factor of the joint covariance, row by row.
     factor: [f64; ROWS * (ROWS + 1) / 2],
     /// The factor's inverse times the residuals.
@@ -130,7 +125,7 @@ pub struct Beam {
     /// What each of them adds to the evidence.
     pub log_ratio: Vec<f64>,
     /// The logarithm of its weight beside the one that all items are of none, with what one pair adds limited to
-    /// [`MAX_LOG_RATIO`].
+    /// [`TEN_TO_ONE`].
     pub evidence: f64,
 }
 
@@ -218,7 +213,7 @@ impl Beam {
             choice: NONE,
             rows: 0,
             anchors: 0,
-            anchor: [0; ANCHORS],
+            anchor: [0; BOUNDS.anchors],
             factor: [0.0; ROWS * (ROWS + 1) / 2],
             whitened: [0.0; ROWS],
         });
@@ -275,7 +270,7 @@ impl Beam {
             let score = |k: &u32| children[*k as usize].score;
             self.order.sort_unstable_by(|a, b| score(b).total_cmp(&score(a)).then(a.cmp(b)));
         }
-        self.order.truncate(WIDTH);
+        self.order.truncate(BOUNDS.beam);
         self.next.clear();
         for k in &self.order {
             let child = &self.children[*k as usize];
@@ -347,7 +342,7 @@ fn extend(
             whitened[a] -= own[(a, b)] * whitened[b];
         }
         whitened[a] /= own[(a, a)];
-        ln_det += 2.0 * own[(a, a)].ln() + LN_TAU;
+        ln_det += 2.0 * own[(a, a)].ln() + TAU.ln();
     }
     let square: f64 = (0..dim).map(|a| whitened[a] * whitened[a]).sum();
     if square.is_nan() || square > gate[dim - 1] {
@@ -355,8 +350,8 @@ fn extend(
     }
     let log_ratio = pair.weight - 0.5 * (square + ln_det);
     let score = hypothesis.score + log_ratio;
-    let guarded = hypothesis.guarded + log_ratio.min(MAX_LOG_RATIO.max(pair.alone));
-    let has_room = hypothesis.anchors < ANCHORS && rows + dim <= ROWS;
+    let guarded = hypothesis.guarded + log_ratio.min(TEN_TO_ONE.ln.max(pair.alone));
+    let has_room = hypothesis.anchors < BOUNDS.anchors && rows + dim <= ROWS;
     let rows = if has_room { dim } else { 0 };
     Some(Child { parent: parent as u32, pair: index as u32, score, guarded, rows, below, own, whitened })
 }
@@ -377,9 +372,6 @@ fn grow(hypothesis: &mut Hypothesis, child: &Child) {
     hypothesis.anchor[hypothesis.anchors] = child.pair;
     hypothesis.anchors += 1;
 }
-
-/// ln 2π.
-const LN_TAU: f64 = 1.837_877_066_409_345_3;
 
 /// The Cholesky factor of the first `dim` rows and columns, of which the lower triangle is read.
 fn factored(s: &Matrix3<f64>, dim: usize) -> Option<Matrix3<f64>> {
@@ -410,7 +402,7 @@ pub fn distance(r: &Vector3<f64>, s: &Matrix3<f64>, dim: usize) -> Option<(f64, 
         }
         y[a] /= l[(a, a)];
         square += y[a] * y[a];
-        ln_det += 2.0 * l[(a, a)].ln() + LN_TAU;
+        ln_det += 2.0 * l[(a, a)].ln() + TAU.ln();
     }
     square.is_finite().then_some((square, ln_det))
 }

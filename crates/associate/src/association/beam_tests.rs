@@ -25,7 +25,8 @@ fn weight(pairs: &[Pair], joint: &DMatrix<f64>, chosen: &[usize]) -> f64 {
         return 0.0;
     }
     let factor = s.cholesky().unwrap();
-    prior - 0.5 * (r.dot(&factor.solve(&r)) + factor.determinant().ln() + rows.len() as f64 * LN_TAU)
+    prior
+        - 0.5 * (r.dot(&factor.solve(&r)) + factor.determinant().ln() + rows.len() as f64 * std::f64::consts::TAU.ln())
 }
 
 #[test]
@@ -87,10 +88,10 @@ fn what_one_pair_adds_to_the_evidence_is_limited_unless_it_says_so_alone() {
     let mut beam = Beam::default();
     beam.search((&pairs, &[item(0), item(1)]), &Dense(joint), &[14.0; 3], |_| 0.0);
     assert_eq!(beam.best, [0, 1]);
-    assert!((beam.evidence - pairs[0].alone - MAX_LOG_RATIO).abs() < 1e-9, "{}", beam.evidence);
+    assert!((beam.evidence - pairs[0].alone - TEN_TO_ONE.ln).abs() < 1e-9, "{}", beam.evidence);
     assert_eq!(beam.log_ratio.len(), 2);
     // One that is certain by itself.
     let sure = [pair(0, 1e-4)];
     beam.search((&sure, &[item(0)]), &Dense(DMatrix::zeros(2, 2)), &[14.0; 3], |_| 0.0);
-    assert!((beam.evidence - sure[0].alone).abs() < 1e-9 && beam.evidence > 2.0 * MAX_LOG_RATIO);
+    assert!((beam.evidence - sure[0].alone).abs() < 1e-9 && beam.evidence > 2.0 * TEN_TO_ONE.ln);
 }

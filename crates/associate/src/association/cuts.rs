@@ -4,10 +4,8 @@
 //! If its wheels have slipped between, every landmark of one side is off by the same motion from those of the other,
 //! and nothing tells until it comes back. Where a landmark of the first side is read again, there is no cut any more.
 
+use crate::bounds::BOUNDS;
 use nalgebra::Vector2;
-
-/// So many cuts are kept; the oldest make room.
-const MOST: usize = 8;
 
 /// Between two scans.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -40,7 +38,7 @@ impl Cuts {
         if let Some(last) = self.last.replace(*place)
             && is_new
         {
-            if self.all.len() >= MOST {
+            if self.all.len() >= BOUNDS.cuts {
                 self.all.remove(0);
             }
             self.all.push(Cut { scan, place: 0.5 * (last + place), reach_m: 0.5 * (place - last).norm() });
@@ -98,7 +96,7 @@ mod tests {
     fn the_oldest_make_room() {
         let mut cuts = Cuts::default();
         (0..20).for_each(|k| cuts.note(k, &Vector2::new(-(k as f64) * 0.1, 0.0), true));
-        assert_eq!(cuts.all.len(), MOST);
+        assert_eq!(cuts.all.len(), BOUNDS.cuts);
         assert_eq!(cuts.widest().map(|cut| cut.scan), Some(19));
     }
 }

@@ -1,13 +1,11 @@
 //! Two landmarks at one place that are never measured in one scan are one.
 
-use crate::association::memory::{CONFIRMED, Memory};
+use crate::association::memory::Memory;
+use crate::thresholds::THOUSAND_TO_ONE;
 use lienav_planar::associated::{Ambiguity, Associated, Role, Subject};
 use lienav_planar::model::Model;
 use lienav_planar::state::State;
 use lienav_planar::state::places::difference;
-
-/// Two landmarks that were read in one scan are two.
-const CONTRADICTED: f64 = 50.0;
 
 impl Memory {
     /// Landmarks so near to each other that a measurement does not tell them apart, and of which never both are read,
@@ -57,6 +55,8 @@ impl Memory {
 
     /// One of two landmarks at one place was read.
     fn compare(&mut self, state: &State, i: usize, k: usize) {
+        /// Two landmarks that were read in one scan are two.
+        const CONTRADICTED: f64 = 50.0;
         let (one, other) = (&state.landmarks[i], &state.landmarks[k]);
         let Ok(place) = self.place(other.id) else { return };
         let detection = self.rates.detection(&state.in_robot(k));
@@ -66,7 +66,7 @@ impl Memory {
         }
         existence.duplicate.1 =
             if existence.last == scan { -CONTRADICTED } else { existence.duplicate.1 - (1.0 - detection).ln() };
-        if existence.duplicate.1 > CONFIRMED {
+        if existence.duplicate.1 > THOUSAND_TO_ONE.ln {
             existence.duplicate.1 = 0.0;
             let is_weaker = other.measurements < one.measurements;
             self.duplicates.push(if is_weaker { (other.id, one.id) } else { (one.id, other.id) });

@@ -10,7 +10,8 @@
 //! initialized since. P_chance is that of the gate which a landmark had before it was read.
 
 use crate::association::memory::{Memory, is_placed};
-use crate::association::trial::{MAX_LOG_RATIO, MOST_MISSED, excess, read};
+use crate::association::trial::{excess, read};
+use crate::thresholds::{FIFTY_TO_ONE, TEN_TO_ONE};
 use lienav_planar::associated::Ambiguity;
 use lienav_planar::model::Model;
 use lienav_planar::state::State;
@@ -131,7 +132,7 @@ impl EvidenceTally {
         let mut known = self.known.iter_mut().peekable();
         for landmark_evidence in scan_evidence {
             if landmark_evidence.first >= self.since {
-                self.new += MAX_LOG_RATIO * landmark_evidence.existence_probability;
+                self.new += TEN_TO_ONE.ln * landmark_evidence.existence_probability;
             }
             while known.next_if(|known| known.id < landmark_evidence.id).is_some() {}
             let Some(known) = known.next_if(|known| known.id == landmark_evidence.id).filter(|known| !known.is_read)
@@ -144,7 +145,7 @@ impl EvidenceTally {
             } else {
                 landmark_evidence.log_ratio
             };
-            known.log_ratio = (known.log_ratio + log_ratio).max(-MOST_MISSED);
+            known.log_ratio = (known.log_ratio + log_ratio).max(-FIFTY_TO_ONE.ln);
             known.next = landmark_evidence.next;
         }
     }
@@ -180,7 +181,7 @@ mod tests {
 
     fn evidence_tally(known: &[u32]) -> EvidenceTally {
         let known =
-            known.iter().map(|id| Known { id: *id, log_ratio: 0.0, is_read: false, next: MAX_LOG_RATIO }).collect();
+            known.iter().map(|id| Known { id: *id, log_ratio: 0.0, is_read: false, next: TEN_TO_ONE.ln }).collect();
         EvidenceTally { known, since: 10, new: 0.0, usual: 1.0, nis: 0.0, dof: 0.0 }
     }
 
@@ -191,7 +192,7 @@ mod tests {
             existence_probability: 1.0,
             is_read: log_ratio > 0.0,
             log_ratio,
-            next: MAX_LOG_RATIO,
+            next: TEN_TO_ONE.ln,
         }
     }
 
@@ -204,13 +205,13 @@ mod tests {
         }
         assert_eq!(
             (evidence_tally.evidence(), evidence_tally.reads(), evidence_tally.against()),
-            (2.0 - MOST_MISSED, 1, -MOST_MISSED)
+            (2.0 - FIFTY_TO_ONE.ln, 1, -FIFTY_TO_ONE.ln)
         );
         assert!(!evidence_tally.is_suspicious(2.0), "nothing has begun");
         // It is read after all, and misses no more.
         evidence_tally.note(&[landmark_evidence(5, 1.0)], (2.0, 2));
         evidence_tally.note(&[landmark_evidence(5, -0.7)], (2.0, 2));
-        assert_eq!((evidence_tally.evidence(), evidence_tally.reads()), (2.0 - MOST_MISSED + 1.0, 2));
+        assert_eq!((evidence_tally.evidence(), evidence_tally.reads()), (2.0 - FIFTY_TO_ONE.ln + 1.0, 2));
     }
 
     /// A landmark that was anywhere before a loop has brought it to what is read says nothing for the loop.
@@ -227,7 +228,7 @@ mod tests {
         let mut evidence_tally = evidence_tally(&[3]);
         let new = LandmarkEvidence { first: 10, existence_probability: 0.5, ..landmark_evidence(9, 1.0) };
         evidence_tally.note(&[landmark_evidence(3, -2.5), new], (2.0, 2));
-        assert_eq!((evidence_tally.evidence(), evidence_tally.reads()), (-2.5 - 0.5 * MAX_LOG_RATIO, 0));
+        assert_eq!((evidence_tally.evidence(), evidence_tally.reads()), (-2.5 - 0.5 * TEN_TO_ONE.ln, 0));
         assert!(evidence_tally.is_suspicious(1.0) && !evidence_tally.is_suspicious(2.0));
         evidence_tally.note(&[landmark_evidence(3, 0.0)], (2.0, 2));
         assert_eq!(evidence_tally.against(), -2.5);
@@ -239,6 +240,6 @@ mod tests {
         evidence_tally.note(&[], (4.0, 4));
         assert_eq!(evidence_tally.evidence(), 0.0);
         evidence_tally.note(&[], (400.0, 4));
-        assert_eq!(evidence_tally.evidence(), -MAX_LOG_RATIO);
+        assert_eq!(evidence_tally.evidence(), -TEN_TO_ONE.ln);
     }
 }

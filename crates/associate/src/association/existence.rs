@@ -1,15 +1,10 @@
 //! What is known of one landmark without identity, besides its place: whether it exists, its class and its diameter.
 
 use crate::association::rates::Rates;
+use crate::bounds::BOUNDS;
+use crate::thresholds::{FIFTY_TO_ONE, TWENTY_TO_ONE};
 use lienav_planar::input::Label;
 use serde::{Deserialize, Serialize};
-
-/// So many classes are counted of one landmark.
-const CLASSES: usize = 4;
-/// This share of the measurements agree on the class of their landmark.
-const AGREED: f64 = 0.7;
-/// What a diameter or a class says at most: trunks are not round.
-const LABEL_TELLS: (f64, f64) = (-4.0, 3.0);
 
 /// What is known of a landmark without identity, besides its place.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -31,7 +26,7 @@ pub struct Existence {
     /// Another landmark at its place, and the logarithm of the odds that they are one.
     #[serde(rename = "twin")]
     pub(super) duplicate: (u32, f64),
-    pub(super) classes: [(u32, f64); CLASSES],
+    pub(super) classes: [(u32, f64); BOUNDS.classes_of_one],
     /// Mean and variance of its diameter, m and m²; a variance of 0 where nothing is known.
     pub(super) diameter: (f64, f64),
 }
@@ -47,7 +42,7 @@ impl Existence {
             prior: odds,
             is_confirmed: false,
             duplicate: (id, 0.0),
-            classes: [(0, 0.0); CLASSES],
+            classes: [(0, 0.0); BOUNDS.classes_of_one],
             diameter: (0.0, 0.0),
         };
         existence.label(label);
@@ -87,6 +82,8 @@ impl Existence {
 
     /// The class that most measurements say; 0 where none has said any, or they do not agree.
     pub(super) fn class(&self) -> u32 {
+        /// This share of the measurements agree on the class of their landmark.
+        const AGREED: f64 = 0.7;
         let counted: f64 = self.classes.iter().map(|(_, count)| count).sum();
         let most = self.classes.iter().max_by(|a, b| a.1.total_cmp(&b.1));
         most.filter(|(_, count)| *count > AGREED * counted).map_or(0, |(class, _)| *class)
@@ -110,10 +107,7 @@ impl Existence {
             log_ratio += ln_density(label.diameter_m - self.diameter.0, own)
                 - ln_density(label.diameter_m - mean, spread.max(own));
         }
-        log_ratio.clamp(LABEL_TELLS.0, LABEL_TELLS.1)
+        // Trunks are not round, and classes are mistaken.
+        log_ratio.clamp(-FIFTY_TO_ONE.ln, TWENTY_TO_ONE.ln)
     }
 }
-
-/// A candidate that is a landmark with less than this probability keeps no measurement from beginning another one, and
-/// closes no loop.
-pub const EXISTS: f64 = 0.5;

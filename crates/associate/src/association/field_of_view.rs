@@ -6,17 +6,13 @@
 //!
 //! A look is remembered as seen from a landmark that was read in it, so that it moves with the map.
 
+use crate::bounds::BOUNDS;
 use lienav_lie::{Se2, wrap_angle};
 use lienav_planar::state::State;
 use nalgebra::{Rotation2, Vector2};
 use serde::{Deserialize, Serialize};
 use std::f64::consts::TAU;
 use std::ops::Range;
-
-/// So many looks are remembered of a landmark.
-const OF_ONE: usize = 16;
-/// Looks so near to each other, beside how far the sensor sees, and so much alike in direction, rad, are one.
-const ALIKE: (f64, f64) = (0.125, TAU / 24.0);
 
 /// From where the sensor has looked, as seen from a landmark that it read.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -65,12 +61,14 @@ impl FieldOfView {
 
     /// Makes room for those of so many landmarks, so that no later one allocates.
     pub fn make_room(&mut self, landmarks: usize) {
-        self.0.reserve((OF_ONE * landmarks).saturating_sub(self.0.len()));
+        self.0.reserve((BOUNDS.view_cells * landmarks).saturating_sub(self.0.len()));
     }
 
     /// The sensor, which sees so far, m, has looked from `pose` in this scan, and has read a landmark at `place` in
     /// the map.
     pub fn add(&mut self, (anchor, place): (u32, Vector2<f64>), pose: &Se2, (reach_m, scan): (f64, u64)) {
+        /// Looks so near to each other, beside how far the sensor sees, and so much alike in direction, rad, are one.
+        const ALIKE: (f64, f64) = (0.125, TAU / 24.0);
         let (from, heading, own) = (pose.p - place, pose.theta, self.of(anchor));
         let is_alike = |note_visible: &&mut FieldOfViewCell| {
             (note_visible.from - from).norm() < ALIKE.0 * reach_m
@@ -78,7 +76,7 @@ impl FieldOfView {
         };
         if let Some(note_visible) = self.0[own.clone()].iter_mut().find(is_alike) {
             note_visible.last = scan;
-        } else if own.len() < OF_ONE {
+        } else if own.len() < BOUNDS.view_cells {
             self.0.insert(own.end, FieldOfViewCell { anchor, from, heading, last: scan });
         }
     }
@@ -120,7 +118,7 @@ impl FieldOfView {
             (note_visible.anchor, note_visible.last, note_visible.heading.to_bits())
         });
         let all = self.of(kept);
-        self.0.drain(all.start + all.len().min(OF_ONE)..all.end);
+        self.0.drain(all.start + all.len().min(BOUNDS.view_cells)..all.end);
     }
 
     /// Where they were, in the map as it is; only those that were last taken before the scan `before`.
@@ -162,7 +160,7 @@ mod tests {
         let mut field_of_view = FieldOfView::default();
         passed_by(&mut field_of_view, 7, 1);
         let count = field_of_view.0.len();
-        assert!((10..=OF_ONE).contains(&count), "{count}");
+        assert!((10..=BOUNDS.view_cells).contains(&count), "{count}");
         passed_by(&mut field_of_view, 7, 2);
         assert_eq!(field_of_view.0.len(), count);
         // Seen from elsewhere, and in another direction.
@@ -170,7 +168,7 @@ mod tests {
             let pose = Se2::new(10.0, -3.0, 0.5 * f64::from(k));
             field_of_view.add((7, Vector2::new(10.0, 0.0)), &pose, (10.0, 500));
         }
-        assert_eq!(field_of_view.0.len(), OF_ONE);
+        assert_eq!(field_of_view.0.len(), BOUNDS.view_cells);
     }
 
     #[test]
@@ -200,7 +198,7 @@ mod tests {
             field_of_view.is_sound()
                 && field_of_view.0.len() < all
                 && field_of_view.of(9).is_empty()
-                && field_of_view.of(3).len() == OF_ONE
+                && field_of_view.of(3).len() == BOUNDS.view_cells
         );
         field_of_view.forget(3);
         assert!(field_of_view.of(3).is_empty() && !field_of_view.of(5).is_empty());

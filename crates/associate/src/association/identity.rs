@@ -6,33 +6,18 @@
 //! is decided by all pairs of the likeliest hypothesis together: a loop is closed by all of them, or by none.
 
 use crate::association::beam::{Beam, Item, Joint, Pair, distance};
+use crate::bounds::BOUNDS;
+use crate::thresholds::TWENTY_TO_ONE;
 use lienav_lie::{Se2, rotation, skew};
 use nalgebra::{Matrix2, Matrix3, Vector2, Vector3};
 
-/// So many recent landmarks are compared at once.
-pub const RECENTLY_ADDED: usize = 12;
-/// So many old landmarks one of them may be.
-const MAX_CANDIDATES: usize = 32;
 /// The least odds of a decision that nobody undoes.
 pub const SURE: f64 = 3000.0;
-/// The odds of one pair of a decision that is sure against its recent landmark being another one.
-const SURE_OF_ONE: f64 = 20.0;
-/// What one look without a measurement tells, and all of them at most, as logarithms.
-const MISSED: f64 = 0.7;
-const MOST_MISSED: f64 = 6.0;
 /// Of an old landmark whose place relative to the recent ones is known better than this, m².
 pub const PLACED_M2: f64 = 0.25;
-/// Two landmarks are at one place if their distance is known better than this, m², and not above three standard
-/// deviations.
-const ONE_PLACE_M2: f64 = 0.04;
-const ONE_PLACE: f64 = 9.0;
-/// A loop is closed by landmarks at so many places at least: two make a rigid motion.
-pub const CLOSING: usize = 3;
 /// Old landmarks so near to each other are one place of a loop, m²; and a recent landmark may be the old one that is so
-/// near where a hypothesis brings it.
+/// near where a hypothesis brings it. A decision closes a loop if a difference has a larger variance than this.
 pub const NEAR_M2: f64 = 1.0;
-/// A decision closes a loop if a difference has a larger variance than this, m².
-pub const WIDE_M2: f64 = 1.0;
 
 /// What recent and old landmarks have to do with each other. A pair is a recent one and an old one, by numbers that the
 /// caller gives.
@@ -84,6 +69,10 @@ fn planar(covariance: &Matrix2<f64>) -> Matrix3<f64> {
 
 /// Whether nothing speaks for two old landmarks being at different places.
 pub fn are_at_one_place(of: &impl Acquaintance, a: usize, b: usize) -> bool {
+    /// Two landmarks are at one place if their distance is known better than this, m², and not above three standard
+    /// deviations.
+    const ONE_PLACE_M2: f64 = 0.04;
+    const ONE_PLACE: f64 = 9.0;
     if a == b {
         return true;
     }
@@ -141,6 +130,9 @@ pub(super) fn pair(
     measurements: u32,
     (density, gates): (f64, [f64; 2]),
 ) -> Option<Pair> {
+    /// What one look without a measurement tells, and all of them at most, as logarithms.
+    const MISSED: f64 = 0.7;
+    const MOST_MISSED: f64 = 6.0;
     let is_placed = covariance.trace() < PLACED_M2;
     // At the same place they were in view alike: the old one was missed as often as the recent one was read.
     let missed = if is_placed { (MISSED * f64::from(measurements)).min(MOST_MISSED) } else { 0.0 };
@@ -173,7 +165,7 @@ impl Identification {
 
     /// Whether there is no room for another recent one.
     pub fn is_full(&self) -> bool {
-        self.items.len() == RECENTLY_ADDED
+        self.items.len() == BOUNDS.recently_added
     }
 
     /// A recent landmark with so many measurements, and the old ones that it may be with their differences, old less
@@ -194,7 +186,7 @@ impl Identification {
         }
         self.found.sort_unstable_by(|a, b| b.1.alone.total_cmp(&a.1.alone).then(a.0.cmp(&b.0)));
         let first = self.pairs.len();
-        for (old, pair) in self.found.iter().take(MAX_CANDIDATES) {
+        for (old, pair) in self.found.iter().take(BOUNDS.old) {
             self.pairs.push(*pair);
             self.ends.push((recent, *old));
         }
@@ -213,7 +205,7 @@ impl Identification {
 
     /// Whether there are pairs whose difference is uncertain by more than landmarks at one place are apart.
     pub fn is_wide(&self) -> bool {
-        self.pairs.iter().any(|pair| pair.covariance.trace() > WIDE_M2)
+        self.pairs.iter().any(|pair| pair.covariance.trace() > NEAR_M2)
     }
 
     /// Weighs all ways in which the recent landmarks are old ones.
@@ -263,7 +255,7 @@ impl Identification {
                 }
             }
             let of_none = 1.0 - share - of_others;
-            if share > sure * of_others && share > SURE_OF_ONE * of_none {
+            if share > sure * of_others && share > TWENTY_TO_ONE.ratio * of_none {
                 if !accepted.iter().any(|(_, other)| of.apart(old, *other).0.norm_squared() < NEAR_M2) {
                     total_log_ratio += log_ratio.max(0.0);
                     places += 1;
@@ -272,7 +264,7 @@ impl Identification {
                 widest = widest.max(pairs[*pair].covariance.trace());
             }
         }
-        let is_loop = widest > WIDE_M2;
+        let is_loop = widest > NEAR_M2;
         let is_refused = accepted.is_empty() || (is_loop && (places < closing || total_log_ratio < sure.ln()));
         (!is_refused).then_some(Accepted { is_loop, total_log_ratio })
     }

@@ -5,10 +5,11 @@
 //! with the others in a second search; where that does not decide, the measurement begins a candidate, and
 //! [`merge`](super::loop_closure) joins the two when more is known.
 
-use crate::association::beam::{ANCHORS, Beam, Item, Joint, Pair, WINDOW};
-use crate::association::existence::EXISTS;
-use crate::association::identity::WIDE_M2;
+use crate::association::beam::{Beam, Item, Joint, Pair, WINDOW};
+use crate::association::identity::NEAR_M2;
 use crate::association::memory::Memory;
+use crate::bounds::BOUNDS;
+use crate::thresholds::{LIKELY, TEN_TO_ONE, THOUSAND_TO_ONE, TWENTY_TO_ONE};
 use lienav_ekf::mahalanobis::{mahalanobis_squared, relative_trace};
 use lienav_planar::associated::{Ambiguity, Newcomer, Subject};
 use lienav_planar::checked::CheckedMeasurement;
@@ -20,25 +21,8 @@ use lienav_planar::state::State;
 use lienav_planar::state::places::difference;
 use nalgebra::{Matrix2, Matrix3, Vector2};
 
-/// So many landmarks one measurement may be of, in each of the two searches: those likeliest by themselves.
-const MAX_CANDIDATES: usize = 8;
-/// So many measurements are weighed together, the surest; of a larger scan the others are used only where they are
-/// clear by themselves.
-const TOGETHER: usize = 64;
 /// A landmark is known as well as a measurement if its covariance is larger by this factor at most.
 const AS_GOOD: f64 = 4.0;
-/// One measurement in so many may be used wrongly, where that matters: the odds of a match have to be higher by the
-/// information that the measurement would bring.
-const WRONG: f64 = 1000.0;
-/// Odds below which no match is used.
-const LEAST_ODDS: f64 = 10.0;
-/// The odds of a match in the first search against matches with other landmarks; and against none, where that is
-/// clutter as a rule.
-const SURE_NEAR: f64 = 20.0;
-
-/// By how much a measurement may be astray on average that is of one of several landmarks, all of which are read:
-/// squared, beside the trace of its noise.
-const MAX_RESIDUAL: f64 = 2.0;
 
 /// A measurement, and how far its association is.
 #[derive(Clone, Copy, Debug)]
@@ -207,7 +191,7 @@ impl JointWorkspace {
             // A candidate that is likelier clutter stands in nobody's way.
             is_near |= is_local
                 && distance <= new
-                && memory.existence_probability(state.landmarks[target.landmark].id) >= EXISTS;
+                && memory.existence_probability(state.landmarks[target.landmark].id) >= LIKELY;
             if distance > gate {
                 continue;
             }
@@ -232,7 +216,9 @@ impl JointWorkspace {
         let first = self.pairs.len();
         let mut pairs = [first; 3];
         for (k, local) in [true, false].into_iter().enumerate() {
-            for (alone, candidate, pair, _) in self.found.iter().filter(|found| found.3 == local).take(MAX_CANDIDATES) {
+            for (alone, candidate, pair, _) in
+                self.found.iter().filter(|found| found.3 == local).take(BOUNDS.candidates)
+            {
                 self.alone.push(*alone);
                 self.ln_dets.push(ln_det(&pair.covariance, pair.dim));
                 self.matches.push(*candidate);
@@ -245,6 +231,9 @@ impl JointWorkspace {
 
     /// Associates what is open with the landmarks of the first search (0) or the second (1).
     fn resolve(&mut self, state: &State, (model, memory): (&Model, &Memory), stage: usize) -> bool {
+        /// By how much a measurement may be astray on average that is of one of several landmarks, all of which are
+        /// read: squared, beside the trace of its noise.
+        const MAX_RESIDUAL: f64 = 2.0;
         let Self { opens, pairs, matches, alone, ln_dets, claims, order, items, beam, .. } = self;
         let range = |open: &Open| open.pairs[stage]..open.pairs[stage + 1];
         let gate = [1, 2, 3].map(|dim| model.gate.associated(dim)[0]);
@@ -256,7 +245,7 @@ impl JointWorkspace {
                 _ => None,
             }));
             items.sort_unstable_by(|a, b| alone[b.first].total_cmp(&alone[a.first]).then(a.first.cmp(&b.first)));
-            items.truncate(ANCHORS);
+            items.truncate(BOUNDS.anchors);
         }
         let sure = items.len();
         if sure > 0 && opens.iter().any(|open| open.fate == Fate::Open && !range(open).is_empty()) {
@@ -308,12 +297,12 @@ impl JointWorkspace {
         let surest = |k: usize| range(&opens[k]).map(|pair| alone[pair]).fold(f64::NEG_INFINITY, f64::max);
         order.sort_unstable_by(|a, b| surest(*b).total_cmp(&surest(*a)).then(a.cmp(b)));
         // What is clear beside more than can be weighed together stays clear.
-        for k in order.iter().skip(TOGETHER) {
+        for k in order.iter().skip(BOUNDS.measurements) {
             if let Some(pair) = is_clear(*k, &opens[*k]) {
                 opens[*k].fate = Fate::Matched(pair);
             }
         }
-        order.truncate(TOGETHER);
+        order.truncate(BOUNDS.measurements);
         items.extend(order.iter().map(|k| match is_clear(*k, &opens[*k]) {
             Some(pair) => Item { first: pair, last: pair + 1, is_clear: true },
             None => Item { first: opens[*k].pairs[stage], last: opens[*k].pairs[stage + 1], is_clear: false },
@@ -321,8 +310,11 @@ impl JointWorkspace {
         beam.search((pairs, items), &Pairs(state, matches), &gate, |_| 0.0);
         // What all pairs say together that are not sure one by one.
         let is_sure = |pair: usize| items[..sure].iter().any(|item| item.first == pair);
-        let total_log_ratio =
-            beam.best.iter().zip(&beam.log_ratio).filter(|(pair, _)| alone[**pair] < WRONG.ln() && !is_sure(**pair));
+        let total_log_ratio = beam
+            .best
+            .iter()
+            .zip(&beam.log_ratio)
+            .filter(|(pair, _)| alone[**pair] < THOUSAND_TO_ONE.ratio.ln() && !is_sure(**pair));
         let total_log_ratio: f64 = total_log_ratio.map(|(_, log_ratio)| log_ratio).sum();
         for k in order.iter() {
             let best = range(&opens[*k]).max_by(|a, b| beam.shares[*a].total_cmp(&beam.shares[*b]).then(b.cmp(a)));
@@ -334,7 +326,7 @@ impl JointWorkspace {
                 let likeliest = beam.best.iter().find(|pair| range(&opens[*k]).contains(pair));
                 let mut against_none = sure_of_any(ln_dets[best], &matches[best]);
                 against_none = against_none.max(sure_beside_clutter(memory, state.landmarks[pairs[best].target].id));
-                if share > SURE_NEAR.max(against_none) * of_others && share > against_none * of_none {
+                if share > TWENTY_TO_ONE.ratio.max(against_none) * of_others && share > against_none * of_none {
                     true
                 } else if let Some(&likeliest) = likeliest {
                     // Landmarks at one place, each of which is read: whichever is which, the measurements say the same.
@@ -354,7 +346,7 @@ impl JointWorkspace {
                         .map_or(0.0, |(_, noise)| noise.trace());
                     best = likeliest;
                     residual_sum < MAX_RESIDUAL * noise
-                        && known > SURE_NEAR.max(against_none) * unread
+                        && known > TWENTY_TO_ONE.ratio.max(against_none) * unread
                         && known > against_none * of_none
                 } else {
                     false
@@ -362,8 +354,8 @@ impl JointWorkspace {
             } else {
                 // Where the robot may be far from where it is taken to be, this closes a loop: it is reinitialized, and
                 // what speaks for the loop and against it is weighed there.
-                let is_loop = state.relative_spread(pairs[best].target) > WIDE_M2;
-                let is_informative = alone[best].max(total_log_ratio) > WRONG.ln();
+                let is_loop = state.relative_spread(pairs[best].target) > NEAR_M2;
+                let is_informative = alone[best].max(total_log_ratio) > THOUSAND_TO_ONE.ratio.ln();
                 !is_loop && is_informative && share > required(ln_dets[best], &matches[best]) * (1.0 - share)
             };
             let is_free = |pair: usize| {
@@ -390,7 +382,7 @@ const MARGIN: f64 = 1.5;
 /// The odds at which a pair is used: a match that tells much has to be surer. What it tells is ½ ln det S/det R.
 fn required(ln_det_s: f64, matched: &Match) -> f64 {
     let log_ratio = 0.5 * (ln_det_s - ln_det(&matched.stated_noise(), matched.dim)).max(0.0);
-    (WRONG * log_ratio.min(1.0)).max(LEAST_ODDS)
+    (THOUSAND_TO_ONE.ratio * log_ratio.min(1.0)).max(TEN_TO_ONE.ratio)
 }
 
 /// The odds against none at which a pair of the first search is used. Where the landmark is known as well as a
@@ -409,9 +401,9 @@ fn sure_of_any(ln_det_s: f64, matched: &Match) -> f64 {
 /// Where most is clutter, no candidate would become one.
 fn sure_beside_clutter(memory: &Memory, id: u32) -> f64 {
     if memory.is_landmark(id) {
-        SURE_NEAR * memory.rates.clutter()
-    } else if memory.existence_probability(id) >= EXISTS {
-        SURE_NEAR
+        TWENTY_TO_ONE.ratio * memory.rates.clutter()
+    } else if memory.existence_probability(id) >= LIKELY {
+        TWENTY_TO_ONE.ratio
     } else {
         1.0
     }

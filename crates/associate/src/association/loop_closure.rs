@@ -14,16 +14,15 @@
 //! and is none of the recent ones.
 
 use crate::association::beam::Pair;
-use crate::association::existence::EXISTS;
 use crate::association::field_of_view::{ViewCell, place};
 use crate::association::identity;
-use crate::association::identity::{
-    Accepted, Acquaintance, CLOSING, Identification, NEAR_M2, PLACED_M2, RECENTLY_ADDED, SURE, WIDE_M2, motion_of_robot,
-};
+use crate::association::identity::{Accepted, Acquaintance, Identification, NEAR_M2, PLACED_M2, SURE, motion_of_robot};
 use crate::association::memory::Memory;
 use crate::association::never_read::never_read;
 use crate::association::trial::Trial;
+use crate::bounds::BOUNDS;
 use crate::displaced::displace;
+use crate::thresholds::{CONFIRMING, FIFTY_TO_ONE, LIKELY};
 use lienav_lie::Se2;
 use lienav_planar::filter::Coordinates;
 use lienav_planar::model::Model;
@@ -32,13 +31,6 @@ use lienav_planar::state::{State, StateLandmark};
 use lienav_planar::update::{Workspace, identify, move_back};
 use lienav_planar::without::Mechanism;
 use nalgebra::{Matrix2, Vector2};
-
-/// So many landmarks are looked at for others at the same place.
-const SWEPT: usize = 16;
-/// The least odds of a loop on trial, which is undone if it turns out wrong, and at how many places its landmarks
-/// are.
-const TRIED: f64 = 50.0;
-const TRIED_AT: usize = 2;
 
 /// Buffers, which keep their allocations.
 #[derive(Debug)]
@@ -124,9 +116,6 @@ pub fn merge(
 ) -> usize {
     gone.clear();
     merge_duplicates(state, (model, memory), workspace, gone);
-    if !memory.is_merge_due() {
-        return gone.len();
-    }
     sweep(state, (model, memory), workspace, gone);
     if workspace.closes_loops && !model.without.has(Mechanism::Loops) {
         merge_newer(state, (model, memory), workspace, gone);
@@ -152,10 +141,11 @@ fn merge_newer(
     }
     let landmarks = Landmarks(state, memory, views);
     identification.search(&landmarks);
-    // On trial only what moves the robot, and is watched: a loop.
-    let tried = tries.then(|| identification.accept(&landmarks, TRIED, TRIED_AT)).flatten();
+    // On trial only what moves the robot, and is watched: a loop. It is undone if it turns out wrong, so less is
+    // enough.
+    let tried = tries.then(|| identification.accept(&landmarks, FIFTY_TO_ONE.ratio, CONFIRMING - 1)).flatten();
     let tried = tried.filter(|accepted| accepted.is_loop);
-    if let Some(accepted) = tried.or_else(|| identification.accept(&landmarks, SURE, CLOSING)) {
+    if let Some(accepted) = tried.or_else(|| identification.accept(&landmarks, SURE, CONFIRMING)) {
         merge_accepted(state, (model, memory), workspace, &accepted, gone);
     }
 }
@@ -196,7 +186,7 @@ pub fn force_loop(
 ) {
     let landmarks = pairs.iter().filter_map(|(newer, old)| Some((state.find(*newer)?, state.find(*old)?)));
     workspace.identification.set_accepted(landmarks.collect());
-    let accepted = Accepted { is_loop: true, total_log_ratio: TRIED.ln() };
+    let accepted = Accepted { is_loop: true, total_log_ratio: FIFTY_TO_ONE.ratio.ln() };
     merge_accepted(state, (model, memory), workspace, &accepted, gone);
 }
 
@@ -207,7 +197,7 @@ impl MergeWorkspace {
         self.identification.begin(model.gate.associated(2));
         for (i, landmark) in state.landmarks.iter().enumerate() {
             let is_recent = memory.existence(landmark.id).is_some_and(|existence| memory.is_recent(existence));
-            if is_recent && memory.existence_probability(landmark.id) >= EXISTS {
+            if is_recent && memory.existence_probability(landmark.id) >= LIKELY {
                 self.newer.push((state.in_robot(i).norm_squared(), i));
             }
         }
@@ -279,7 +269,7 @@ fn sweep(
 ) {
     let density = memory.rates.landmark_density();
     let reach = 4.0 * model.gate.associated(2)[0] * PLACED_M2;
-    for _ in 0..SWEPT.min(state.landmarks.len()) {
+    for _ in 0..BOUNDS.swept.min(state.landmarks.len()) {
         memory.swept = if memory.swept + 1 < state.landmarks.len() { memory.swept + 1 } else { 0 };
         let newer = memory.swept;
         let Some(existence) = memory.existence(state.landmarks[newer].id).copied() else { continue };
@@ -308,7 +298,7 @@ fn join(
     let first = gone.len();
     let JoinRoom { work, members, moved_by } = workspace;
     moved_by.clear();
-    let is_wide = |(newer, old): &(usize, usize)| difference(state, (*newer, *old), (*newer, *old)).trace() > WIDE_M2;
+    let is_wide = |(newer, old): &(usize, usize)| difference(state, (*newer, *old), (*newer, *old)).trace() > NEAR_M2;
     if state.coordinates == Coordinates::Invariant
         && pairs.iter().any(is_wide)
         && let Some(motion) = motion_of(state, pairs)
@@ -340,8 +330,8 @@ fn join(
 
 /// The motion of the robot in the map that brings recent landmarks to old ones.
 fn motion_of(state: &State, pairs: &[(usize, usize)]) -> Option<Se2> {
-    let mut places = [(0.0, Vector2::zeros(), Vector2::zeros()); RECENTLY_ADDED];
-    let places = &mut places[..pairs.len().min(RECENTLY_ADDED)];
+    let mut places = [(0.0, Vector2::zeros(), Vector2::zeros()); BOUNDS.recently_added];
+    let places = &mut places[..pairs.len().min(BOUNDS.recently_added)];
     for (place, (newer, old)) in places.iter_mut().zip(pairs) {
         *place = (state.in_robot(*newer).norm(), state.landmarks[*newer].x, state.landmarks[*old].x);
     }

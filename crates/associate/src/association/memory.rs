@@ -9,8 +9,11 @@
 use crate::association::cuts::Cuts;
 use crate::association::existence::Existence;
 use crate::association::field_of_view::{FieldOfView, place};
+use crate::association::identity::NEAR_M2;
 use crate::association::rates::Rates;
 use crate::association::tally::Tally;
+use crate::bounds::BOUNDS;
+use crate::thresholds::{THOUSAND_TO_ONE, TWENTY_TO_ONE};
 use lienav_base::stamp::Stamp;
 use lienav_planar::associated::{Ambiguity, Associated, Role, Subject};
 use lienav_planar::input::Label;
@@ -20,30 +23,14 @@ use lienav_planar::without::Mechanism;
 use nalgebra::Vector2;
 use serde::{Deserialize, Serialize};
 
-/// The logarithm of the odds at which a candidate becomes a landmark: 1,000 to one.
-pub(super) const CONFIRMED: f64 = 6.9;
-/// And the fall of the odds at which it is dropped: to one in 20.
-const DROPPED: f64 = -3.0;
-/// What one look tells at most, however sure the sensor: 20 to one. Clutter comes back, too.
-const MAX_LOG_RATIO: f64 = 3.0;
 /// A candidate that was not read in so many scans is dropped, if they had so many measurements: some sensors read one
 /// landmark at a time.
 const PATIENCE: (u64, u64) = (30, 240);
-/// A landmark that was read in one of so many scans is near its last place, and in more if they had less measurements.
+/// A landmark that was read in one of so many scans is near its last place, and in more if they had less measurements:
+/// in one scan for each of these at most.
 const RECENT: (usize, u64) = (10, 60);
-/// The most scans of which this is remembered.
-const MOST_RECENT: usize = 60;
 /// A landmark is recent if it was read in one of so many scans, and in more if they had less measurements.
 const RECENTLY_ADDED: (u64, u64) = (40, 320);
-/// Looks count where the place of a landmark relative to the robot is known so well beside its distance, and this, m.
-const PLACED: f64 = 0.1;
-const PLACED_M: f64 = 0.3;
-/// A landmark may be another one that is so near, m².
-const NEAR_M2: f64 = 1.0;
-/// So many pairs of loops that were wrong are remembered, the last ones.
-const MOST_FORBIDDEN: usize = 96;
-/// Landmarks that are one are looked for with each of so many scans.
-const MERGE_EVERY: u64 = 1;
 
 /// What association remembers.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -88,6 +75,10 @@ pub struct Memory {
 
 /// Whether the place of landmark `i`, at `z` in the robot frame, is known so well that looks at it count.
 pub fn is_placed(state: &State, i: usize, z: &Vector2<f64>) -> bool {
+    /// Looks count where the place of a landmark relative to the robot is known so well beside its distance, and this,
+    /// m.
+    const PLACED: f64 = 0.1;
+    const PLACED_M: f64 = 0.3;
     state.relative_spread(i).max(0.0).sqrt() <= PLACED * z.norm() + PLACED_M
 }
 
@@ -177,11 +168,6 @@ impl Memory {
         self.existence(id).map_or(0, Existence::class)
     }
 
-    /// Whether it is time to look for landmarks that are one.
-    pub fn is_merge_due(&self) -> bool {
-        self.scan.is_multiple_of(MERGE_EVERY)
-    }
-
     /// Whether landmark `i`, at `z` in the robot frame, should be read where it is, and is not, nor another one at its
     /// place: that may be the same landmark.
     pub fn is_missed(&self, state: &State, i: usize, z: &Vector2<f64>) -> bool {
@@ -194,7 +180,7 @@ impl Memory {
     /// These pairs of landmarks are not merged as a loop again.
     pub fn forbid(&mut self, pairs: &[(u32, u32)]) {
         self.forbidden.extend_from_slice(pairs);
-        let excess = self.forbidden.len().saturating_sub(MOST_FORBIDDEN);
+        let excess = self.forbidden.len().saturating_sub(BOUNDS.forbidden);
         self.forbidden.drain(..excess);
         self.tally.taken_back += u64::from(!pairs.is_empty());
     }
@@ -260,7 +246,7 @@ impl Memory {
         let before = self.measurements;
         self.measurements += measurements.len() as u64;
         let is_old = |next: &(Stamp, u64)| self.measurements - next.1 >= RECENT.1;
-        while self.stamps.len() >= MOST_RECENT
+        while self.stamps.len() >= RECENT.1 as usize
             || (self.stamps.len() >= RECENT.0 && self.stamps.get(1).is_some_and(is_old))
         {
             self.stamps.remove(0);
@@ -299,13 +285,14 @@ impl Memory {
                     let by_chance = std::f64::consts::TAU * gate * noise.determinant().max(0.0).sqrt();
                     let log_ratio = self.rates.detection(&z) / (by_chance * self.rates.extraneous_density());
                     let existence = &mut self.existences[k];
-                    existence.odds = (existence.odds + log_ratio.ln().clamp(0.0, MAX_LOG_RATIO)).min(2.0 * CONFIRMED);
+                    existence.odds =
+                        (existence.odds + log_ratio.ln().clamp(0.0, TWENTY_TO_ONE.ln)).min(2.0 * THOUSAND_TO_ONE.ln);
                     (existence.last, existence.last_measurement) = (self.scan, self.measurements);
                     existence.label(measurement.label());
                     if existence.is_confirmed {
                         self.cuts.bridge(existence.first, self.scan);
                     }
-                    if existence.odds >= CONFIRMED && !existence.is_confirmed {
+                    if existence.odds >= THOUSAND_TO_ONE.ln && !existence.is_confirmed {
                         existence.is_confirmed = true;
                         self.rates.outcome(1.0);
                         self.tally.confirmed += 1;
@@ -339,7 +326,7 @@ impl Memory {
         self.dropped.clear();
         for existence in &self.existences {
             let is_gone = state.find(existence.id).is_none();
-            let is_unlikely = existence.odds < existence.prior + DROPPED;
+            let is_unlikely = existence.odds < existence.prior - TWENTY_TO_ONE.ln;
             let is_out = self.is_older(existence, PATIENCE) && existence.odds < 0.0;
             let is_hopeless = !existence.is_confirmed && (is_unlikely || is_out);
             if is_gone || is_hopeless {
@@ -436,7 +423,7 @@ impl Memory {
     pub fn confirm(&mut self, id: u32) {
         if let Ok(k) = self.place(id) {
             let existence = &mut self.existences[k];
-            (existence.is_confirmed, existence.odds) = (true, existence.odds.max(CONFIRMED));
+            (existence.is_confirmed, existence.odds) = (true, existence.odds.max(THOUSAND_TO_ONE.ln));
         }
     }
 

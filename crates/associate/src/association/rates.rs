@@ -2,29 +2,21 @@
 //!
 //! Both are counts with a prior that a few scans outweigh, and that fade, so that they follow a world that changes.
 
+use crate::bounds::BOUNDS;
 use lienav_planar::input::Label;
 use nalgebra::Vector2;
 use serde::{Deserialize, Serialize};
 use std::f64::consts::{FRAC_1_SQRT_2, PI, TAU};
 
+/// Sectors of the bearing, 15° each, and octaves of the distance from 1/8 m to 256 m.
 const SECTORS: usize = 24;
 const OCTAVES: usize = 12;
-/// Weight of what came before, with each scan.
-const FADE: f64 = 0.9995;
+/// Bins of a landmark's place in the robot frame.
+pub const BINS: usize = SECTORS * OCTAVES;
+/// Weight of what came before, with each scan: the field of view may change within some minutes.
+pub const FADE: f64 = 0.9995;
 /// Counts before the first scan: half of two looks.
 const PRIOR: f64 = 1.0;
-/// A detection is never surer than this, nor more unlikely than that: something may stand in the way.
-const SURE: (f64, f64) = (0.02, 0.95);
-/// So many scans with one measurement of no landmark are the prior of the extraneous ones.
-const PRIOR_SCANS: f64 = 10.0;
-/// So many innovations that are as the covariance has them are the prior of how large they are.
-const PRIOR_INNOVATIONS: f64 = 20.0;
-/// A sector is in view if it has this part of all measurements.
-const IN_VIEW: f64 = 0.005;
-/// So many classes are told apart.
-const CLASSES: usize = 8;
-/// Scans before the first one, in how many of them the sensor looked, and of how many.
-const LOOKED: (f64, f64) = (1.0, 2.0);
 
 /// What scans were like so far.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -58,7 +50,7 @@ pub struct Rates {
     /// Candidates that became landmarks, and those that did not.
     outcomes: [f64; 2],
     /// How often each class was read.
-    classes: [(u32, f64); CLASSES],
+    classes: [(u32, f64); BOUNDS.classes],
     /// Sum of diameters, of their squares, and how many.
     diameters: [f64; 3],
 }
@@ -66,7 +58,7 @@ pub struct Rates {
 impl Default for Rates {
     fn default() -> Self {
         Self {
-            field_of_view: vec![[0.0; 2]; SECTORS * OCTAVES],
+            field_of_view: vec![[0.0; 2]; BINS],
             sectors: [0.0; SECTORS],
             reach: [0.0; SECTORS],
             is_reached: false,
@@ -78,7 +70,7 @@ impl Default for Rates {
             extraneous: 0.0,
             matched: 0.0,
             outcomes: [0.0; 2],
-            classes: [(0, 0.0); CLASSES],
+            classes: [(0, 0.0); BOUNDS.classes],
             diameters: [0.0; 3],
         }
     }
@@ -109,7 +101,8 @@ fn sector(z: &Vector2<f64>) -> usize {
     if z.y < 0.0 { SECTORS / 2 - 1 - passed } else { SECTORS / 2 + passed }
 }
 
-fn bin(z: &Vector2<f64>) -> usize {
+/// The bin of a place in the robot frame, m.
+pub fn bin(z: &Vector2<f64>) -> usize {
     bin_of(sector(z), z.norm())
 }
 
@@ -139,7 +132,7 @@ impl Rates {
             .chain(seen)
             .chain([scans, extraneous, matched])
             .chain(classes.iter().map(|(_, count)| count));
-        field_of_view.len() == SECTORS * OCTAVES && counts.into_iter().all(|count| count.is_finite() && *count >= 0.0)
+        field_of_view.len() == BINS && counts.into_iter().all(|count| count.is_finite() && *count >= 0.0)
     }
 
     /// A scan with so many measurements of known landmarks and so many of others.
@@ -164,6 +157,8 @@ impl Rates {
 
     /// The mean normalized squared innovation by degree of freedom: 1, as the covariance has it, before there are many.
     pub fn innovation(&self) -> f64 {
+        /// So many innovations that are as the covariance has them are the prior of how large they are.
+        const PRIOR_INNOVATIONS: f64 = 20.0;
         (self.innovation[0] + PRIOR_INNOVATIONS) / (self.innovation[1] + PRIOR_INNOVATIONS)
     }
 
@@ -171,7 +166,7 @@ impl Rates {
     /// probability that it did: a detector that works now and then sends scans without measurements in between, which
     /// say nothing of what is in view.
     pub fn has_looked(&mut self, missed: f64, is_empty: bool) -> f64 {
-        let prior = (self.looked[0] + LOOKED.0) / (self.looked[1] + LOOKED.1);
+        let prior = (self.looked[0] + PRIOR) / (self.looked[1] + 2.0 * PRIOR);
         let looked = if is_empty { prior * missed / (prior * missed + 1.0 - prior) } else { 1.0 };
         self.looked[0] += (1.0 - missed) * looked;
         self.looked[1] += 1.0 - missed;
@@ -236,6 +231,8 @@ impl Rates {
     }
 
     fn detection_at(&self, sector: usize, distance: f64) -> f64 {
+        /// A detection is never surer than this, nor more unlikely than that: something may stand in the way.
+        const SURE: (f64, f64) = (0.02, 0.95);
         let [expected, read] = self.field_of_view[bin_of(sector, distance)];
         ((read + PRIOR) / (expected + 2.0 * PRIOR)).clamp(SURE.0, SURE.1)
     }
@@ -278,6 +275,8 @@ impl Rates {
     /// The area that is in view, m²: that of a disc in which measurements are evenly spread, in the sectors that have
     /// some.
     fn area(&self) -> f64 {
+        /// A sector is in view if it has this part of all measurements.
+        const IN_VIEW: f64 = 0.005;
         let [square, count] = self.square;
         let least = IN_VIEW * count;
         let sectors = self.sectors.iter().filter(|n| **n > least).count().max(1);
@@ -287,6 +286,8 @@ impl Rates {
 
     /// How many measurements of no known landmark there are in a scan, by area, 1/m².
     pub fn extraneous_density(&self) -> f64 {
+        /// So many scans with one measurement of no landmark are the prior of the extraneous ones.
+        const PRIOR_SCANS: f64 = 10.0;
         (self.extraneous + 1.0) / (self.scans + PRIOR_SCANS) / self.area()
     }
 

@@ -23,38 +23,26 @@ use crate::association::field_of_view::{FieldOfView, ViewCell, place};
 use crate::association::identity::{NEAR_M2, PLACED_M2};
 use crate::association::memory::Memory;
 use crate::association::never_read::never_read;
+use crate::thresholds::{CERTAIN, FIFTY_TO_ONE, LIKELY, TEN_TO_ONE, UNLIKELY};
 use lienav_planar::associated::Ambiguity;
 use lienav_planar::model::Model;
 use lienav_planar::state::State;
 use lienav_planar::state::places::difference;
 
-/// The logarithm of the odds at which a loop is believed, and at which it is undone.
-const BELIEVED: f64 = 16.0;
-const REFUTED: f64 = 0.0;
-/// After so many scans with measurements it is decided, and by these odds.
+/// After so many scans with measurements it is decided.
 const SCANS: u32 = 60;
-const DECIDED: f64 = 4.0;
-/// What a landmark that is read tells at most: landmarks stand in rows and grids. And what the innovations tell: a
-/// right loop leaves some, too, by what was linearized where the robot was not.
-pub(super) const MAX_LOG_RATIO: f64 = 2.3;
-/// What one that is missed tells at most, in all scans together: something may stand in the way, for long.
-pub(super) const MOST_MISSED: f64 = 4.0;
-/// A landmark that was begun since may be an old one within the area in which there are so many.
-const BESIDE: f64 = 0.1;
-/// A landmark is in view if it is read with a higher probability where it is. Of others nothing can be said.
-const IN_VIEW: f64 = 0.5;
 
 /// What it tells that landmark `i` was read where it is: ln P_D/P_chance, with the probability that any landmark is in
 /// its gate, a squared distance of two numbers.
 pub(super) fn read((state, memory): (&State, &Memory), gate: f64, i: usize) -> f64 {
     let by_chance = std::f64::consts::PI * gate * state.relative_covariance(i).determinant().max(0.0).sqrt();
     let log_ratio = memory.rates.detection(&state.in_robot(i)) / (by_chance * memory.rates.landmark_density());
-    log_ratio.ln().clamp(0.0, MAX_LOG_RATIO)
+    log_ratio.ln().clamp(0.0, TEN_TO_ONE.ln)
 }
 
 /// What the sum of squared innovations, in units of the usual one, tells against what was matched.
 pub(super) fn excess(nis: f64, dof: f64) -> f64 {
-    if nis > dof && dof > 0.0 { (0.5 * (nis - dof - dof * (nis / dof).ln())).min(MAX_LOG_RATIO) } else { 0.0 }
+    if nis > dof && dof > 0.0 { (0.5 * (nis - dof - dof * (nis / dof).ln())).min(TEN_TO_ONE.ln) } else { 0.0 }
 }
 
 /// What is known of a loop since it was closed.
@@ -140,11 +128,11 @@ impl Trial {
             if existence.last == memory.scan {
                 watched.is_read = true;
                 watched.log_ratio += read((state, memory), gate, i);
-            } else if memory.rates.least_detection(&z, 2.0 * state.relative_spread(i).max(0.0).sqrt()) > IN_VIEW
+            } else if memory.rates.least_detection(&z, 2.0 * state.relative_spread(i).max(0.0).sqrt()) > LIKELY
                 && memory.is_missed(state, i, &z)
                 && !ambiguous.iter().any(|ambiguity| ambiguity.landmark == watched.id)
             {
-                watched.log_ratio = (watched.log_ratio + (1.0 - memory.rates.detection(&z)).ln()).max(-MOST_MISSED);
+                watched.log_ratio = (watched.log_ratio + (1.0 - memory.rates.detection(&z)).ln()).max(-FIFTY_TO_ONE.ln);
             }
         }
     }
@@ -153,7 +141,8 @@ impl Trial {
     fn note_newcomers(&mut self, state: &State, memory: &Memory) {
         self.newcomers.retain(|new| state.find(new.id).is_some());
         self.field_of_view.view_cells(state, self.since, &mut self.views);
-        let beside = (BESIDE / memory.rates.landmark_density()).max(NEAR_M2);
+        // Within this, another landmark is unlikely to be there by chance: it may be an old one.
+        let beside = (UNLIKELY / memory.rates.landmark_density()).max(NEAR_M2);
         for (i, landmark) in state.landmarks.iter().enumerate() {
             let Some(existence) = memory.existence(landmark.id).filter(|existence| existence.first >= self.since)
             else {
@@ -195,9 +184,9 @@ impl Trial {
     /// What is to be thought of it.
     pub fn verdict(&self) -> Verdict {
         let odds = self.total_log_ratio + self.evidence();
-        if odds <= REFUTED || (self.scans >= SCANS && odds < DECIDED) {
+        if odds <= 0.0 || (self.scans >= SCANS && odds < FIFTY_TO_ONE.ln) {
             Verdict::Refuted
-        } else if odds >= BELIEVED || self.scans >= SCANS {
+        } else if odds >= CERTAIN.ln || self.scans >= SCANS {
             Verdict::Believed
         } else {
             Verdict::Open

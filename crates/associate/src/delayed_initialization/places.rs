@@ -1,6 +1,7 @@
 //! Where a landmark may be, from all its measurements.
 
 use crate::delayed_initialization::row::{Row, linearize_sighting, points, pose_of};
+use crate::thresholds::CONFIRMING;
 use lienav_lie::Se2;
 use lienav_planar::checked::CheckedMeasurement;
 use lienav_planar::model::Model;
@@ -9,8 +10,6 @@ use lienav_planar::state::State;
 use lienav_planar::state::waiting::Sighting;
 use nalgebra::{DMatrix, DVector, Matrix2, SymmetricEigen, Vector2};
 
-/// The fewest measurements that tell a place: two tell it and nothing confirms them.
-pub const FEWEST: usize = 3;
 /// So many starts are tried at most.
 const STARTS: usize = 16;
 /// Iterations before measurements are weighed by how well they fit.
@@ -162,7 +161,7 @@ fn weigh(state: &State, model: &Model, sightings: &[Sighting], mut x: Vector2<f6
             }
         }
         let n = used.len();
-        if n < FEWEST || ((rows.len() - n) as f64) > LEFT_OUT * rows.len() as f64 {
+        if n < CONFIRMING || ((rows.len() - n) as f64) > LEFT_OUT * rows.len() as f64 {
             return None;
         }
         let mut s = DMatrix::zeros(n, n);

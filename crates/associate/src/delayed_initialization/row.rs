@@ -1,5 +1,6 @@
 //! One measurement of a landmark without a place, linearized from its anchor pose.
 
+use crate::thresholds::UNLIKELY;
 use lienav_ekf::covariance::Covariance;
 use lienav_lie::Se2;
 use lienav_lie::skew;
@@ -10,8 +11,6 @@ use lienav_planar::sensor::Sensors;
 use lienav_planar::state::State;
 use lienav_planar::state::waiting::{AnchorPose, Sighting};
 use nalgebra::Vector2;
-/// A measurement with a smaller probability of being one as its noise says is left out.
-const LEAST_TRUST: f64 = 0.1;
 
 /// One measurement, linearized: residual = by_landmark·δl + Σ h δ(row) + n.
 pub struct Row {
@@ -47,7 +46,7 @@ impl Row {
             return 0.0;
         }
         let trust = model.sensors.trust_of_one(measurement, self.residual, variance);
-        if trust < LEAST_TRUST { 0.0 } else { trust / model.gate.inflation(distance) }
+        if trust < UNLIKELY { 0.0 } else { trust / model.gate.inflation(distance) }
     }
 }
 

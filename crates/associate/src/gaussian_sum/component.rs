@@ -2,6 +2,7 @@
 
 use super::field_of_view::FieldOfView;
 use super::measured::{Measured, difference};
+use crate::thresholds::LIKELY;
 use lienav_lie::{Se2, skew};
 use lienav_map::{LandmarkMap, MapLandmark, SpatialHash};
 use lienav_planar::calibration::MOTION;
@@ -13,12 +14,6 @@ use std::f64::consts::TAU;
 const STATES: usize = 3 + MOTION;
 /// A measurement may be of a landmark within this squared distance: 99.97 % of them are.
 const GATE: f64 = 16.0;
-/// A landmark that a measurement is of with less than this probability makes no branch.
-const BRANCH: f64 = 1e-3;
-/// A measurement is explained if it is of no landmark with less than this probability.
-const EXPLAINED: f64 = 0.5;
-/// Nothing is looked for farther than this from where it should be, m: a component is no wider.
-const REACH_M: f64 = 4.0;
 
 /// The landmarks of the map, by place.
 pub struct Landmarks {
@@ -118,6 +113,10 @@ impl Component {
         (of_none, of_each): (f64, f64),
         into: &mut Vec<Self>,
     ) -> bool {
+        /// A landmark that a measurement is of with less than this probability makes no branch.
+        const BRANCH: f64 = 1e-3;
+        /// Nothing is looked for farther than this from where it should be, m: a component is no wider.
+        const REACH_M: f64 = 4.0;
         let back = self.pose.rotation().transpose();
         let image = self.pose.transform(&measured.place);
         let lever = skew(&measured.place);
@@ -167,7 +166,7 @@ impl Component {
             }
         }
         into.truncate(kept);
-        of_none < EXPLAINED * total
+        of_none < LIKELY * total
     }
 
     /// Becomes the mean and the covariance of both, if the other one is within the squared distance `near`.

@@ -2,27 +2,18 @@
 //! known, and the motion of wheels that slip.
 
 use super::component::{Component, Landmarks};
+use super::field_of_view::DIRECTIONS;
 use super::measured::Measured;
 use lienav_lie::{Se2, skew};
 use lienav_planar::calibration::MOTION;
 use nalgebra::{Matrix2, Matrix3, SVector, Vector3};
 use std::f64::consts::TAU;
 
-/// Headings of a circle.
-pub const HEADINGS: usize = 36;
 /// A component's heading is known to this standard deviation at least, rad: at 4 m, the arc over it leaves its tangent
 /// by 0.06 m.
 pub const HEADING_STD_RAD: f64 = 0.17;
 /// The centres of neighbours are so many standard deviations apart: the sum of them is flat to one per cent.
 const APART: f64 = 1.4;
-/// A cover reaches so many standard deviations far.
-const FAR: f64 = 2.5;
-/// A slip grows the standard deviation of the heading with the root of the time, rad/√s, and that of the position by a
-/// constant, m, and by half of the way that the wrong heading has bent: the MR.CLAM robots turn 0.4 to 0.9 rad less
-/// than their odometry says in a minute.
-const SLIP_RAD: f64 = 0.1;
-const LEAST_SLIP_RAD: f64 = 0.3;
-const SLIP_M: f64 = 0.2;
 
 /// All poses from which a landmark of the map is where the measurement has it.
 pub fn circles(
@@ -31,11 +22,11 @@ pub fn circles(
     prior: &(SVector<f64, MOTION>, SVector<f64, MOTION>),
     most: usize,
 ) -> Vec<Component> {
-    let count = landmarks.like(measured).count() * HEADINGS;
+    let count = landmarks.like(measured).count() * DIRECTIONS;
     if count == 0 || count > most {
         return Vec::new();
     }
-    let step = TAU / HEADINGS as f64;
+    let step = TAU / DIRECTIONS as f64;
     let variance = (step / APART).powi(2);
     let log_weight = -(count as f64).ln();
     let at = |(k, landmark): (usize, &lienav_map::MapLandmark)| {
@@ -54,11 +45,13 @@ pub fn circles(
         covariance[(2, 2)] = variance;
         Component::new(pose, &covariance, prior, log_weight)
     };
-    landmarks.like(measured).flat_map(|landmark| (0..HEADINGS).map(move |k| (k, landmark))).map(at).collect()
+    landmarks.like(measured).flat_map(|landmark| (0..DIRECTIONS).map(move |k| (k, landmark))).map(at).collect()
 }
 
 /// Adds a component, or where its heading is known worse than to `std`, several that are narrower and have its mean.
 pub fn split(component: Component, std: f64, into: &mut Vec<Component>) {
+    /// A cover reaches so many standard deviations far.
+    const FAR: f64 = 2.5;
     let variance = component.covariance[(2, 2)];
     // A little more does not bend much more, and splits seldom.
     if variance < 2.0 * std * std {
@@ -87,6 +80,12 @@ pub fn split(component: Component, std: f64, into: &mut Vec<Component>) {
 
 /// The covariance that a slip within `since` seconds adds to a pose which is `way` from where it was then, m.
 pub fn slip(since: f64, way: f64) -> Matrix3<f64> {
+    /// A slip grows the standard deviation of the heading with the root of the time, rad/√s, and that of the position
+    /// by a constant, m, and by half of the way that the wrong heading has bent: the MR.CLAM robots turn 0.4 to 0.9 rad
+    /// less than their odometry says in a minute.
+    const SLIP_RAD: f64 = 0.1;
+    const LEAST_SLIP_RAD: f64 = 0.3;
+    const SLIP_M: f64 = 0.2;
     let turn = LEAST_SLIP_RAD.max(SLIP_RAD * since.sqrt()).min(0.5 * TAU);
     let place = SLIP_M + 0.5 * turn * way;
     Matrix3::from_diagonal(&Vector3::new(place * place, place * place, turn * turn))

@@ -3,20 +3,18 @@
 use nalgebra::Vector2;
 use std::f64::consts::{PI, TAU};
 
-/// Sectors of the bearing: 10°.
-const SECTORS: usize = 36;
-/// The field of view is taken to be so large at least, m², before much was measured.
-const LEAST_AREA_M2: f64 = 5.0;
+/// Sectors of the bearing, and headings of a circle: 10° each.
+pub const DIRECTIONS: usize = 36;
 
 /// The farthest measurement in each sector.
 #[derive(Clone, Debug)]
 pub struct FieldOfView {
-    farthest: [f64; SECTORS],
+    farthest: [f64; DIRECTIONS],
 }
 
 impl Default for FieldOfView {
     fn default() -> Self {
-        Self { farthest: [0.0; SECTORS] }
+        Self { farthest: [0.0; DIRECTIONS] }
     }
 }
 
@@ -39,12 +37,14 @@ impl FieldOfView {
 
     /// m².
     pub fn area(&self) -> f64 {
-        let sectors: f64 = self.farthest.iter().map(|far| 0.5 * far * far * TAU / SECTORS as f64).sum();
+        /// The field of view is taken to be so large at least, m², before much was measured.
+        const LEAST_AREA_M2: f64 = 5.0;
+        let sectors: f64 = self.farthest.iter().map(|far| 0.5 * far * far * TAU / DIRECTIONS as f64).sum();
         sectors.max(LEAST_AREA_M2)
     }
 }
 
 fn sector(place: &Vector2<f64>) -> usize {
     let turn = (place.y.atan2(place.x) + PI) / TAU;
-    ((turn * SECTORS as f64) as usize).min(SECTORS - 1)
+    ((turn * DIRECTIONS as f64) as usize).min(DIRECTIONS - 1)
 }

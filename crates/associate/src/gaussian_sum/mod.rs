@@ -22,8 +22,10 @@ mod cover;
 mod field_of_view;
 mod measured;
 
+use crate::bounds::BOUNDS;
+use crate::thresholds::{AGREES, LIKELY, MILLION_TO_ONE, TELLING, THOUSAND_TO_ONE, UNLIKELY, VERY_LIKELY};
 use component::{Component, Landmarks};
-use field_of_view::FieldOfView;
+use field_of_view::{DIRECTIONS, FieldOfView};
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
 use lienav_map::LandmarkMap;
@@ -39,47 +41,11 @@ use measured::{Measured, difference};
 use nalgebra::{Matrix3, SVector, Vector2, Vector3};
 use std::f64::consts::TAU;
 
-/// The most components: a cover of the poses of 28 landmarks has half as many.
-const MOST: usize = 2048;
-/// A component goes if its weight is less than this fraction of the greatest, as a logarithm: one in a million.
-const NEGLIGIBLE: f64 = -14.0;
-/// Components whose poses are nearer than this squared distance are one.
-const NEAR: f64 = 1.0;
-/// Components are moved at the latest after a motion that turns by this angle, rad, or is this long, m: a linear error
-/// is right to a few per cent.
-const FLUSH_RAD: f64 = 0.2;
-const FLUSH_M: f64 = 0.3;
-/// A slip is a hypothesis where a measurement is explained without it with less than this probability.
-const EXPLAINED: f64 = 0.9;
-/// More probable than not.
-const LIKELY: f64 = 0.5;
-/// The probability that a measurement is of no landmark of the map.
-const CLUTTER: f64 = 0.1;
-/// The prior probability that the robot is not where the sum has it, in each scan: it was lifted or the map is another.
-const ELSEWHERE: f64 = 1e-6;
-/// Wheels slip, or are stopped by an obstacle, this often, 1/s: once a minute.
-const SLIPS: f64 = 1.0 / 60.0;
-/// After so long without a measurement, s, a slip is a hypothesis although the measurement is explained without it.
-const LONG_S: f64 = 2.0;
-/// A pose is found if all but this of the probability is near it, in so many scans in a row.
-const DOUBT: f64 = 1e-3;
+/// A pose is found if nearly all of the probability is near it, in so many scans in a row.
 const SCANS: u32 = 4;
 /// Near is within this of the most probable component, m and rad; the pose has to be known as well.
 const NEAR_M: f64 = 0.6;
 const NEAR_RAD: f64 = 0.4;
-/// The covariance of a pose that is found, over that of the components: errors of measurements last longer than they
-/// are said to, and the filter that goes on from there begins with those of the last scan.
-const WIDER: f64 = 2.0;
-/// After so long without a measurement, s, in which the robot has driven so far (m and rad together), a slip is too
-/// probable for the pose to be published before the sum has found the robot again.
-const BLIND_S: f64 = 30.0;
-const BLIND_M: f64 = 1.0;
-/// The squared distance, over three numbers, within which a pose agrees with a component: 5 σ of one number.
-const AGREES: f64 = 25.0;
-/// One scan of so many measurements tells by itself where the robot is: the sum is for sensors that measure fewer.
-const FEW: f64 = 4.0;
-/// The mean number of measurements is taken over so many scans.
-const MEAN_OVER: f64 = 50.0;
 
 /// See the module.
 pub struct GaussianSum {
@@ -142,8 +108,8 @@ impl GaussianSum {
     /// The robot is here.
     pub fn begin(&mut self, pose: &Se2, covariance: &Matrix3<f64>) {
         self.components.clear();
-        self.components.push(Component::new(*pose, covariance, &self.prior, (1.0 - ELSEWHERE).ln()));
-        (self.log_elsewhere, self.motion, self.certain) = (ELSEWHERE.ln(), Increment::none(), 0);
+        self.components.push(Component::new(*pose, covariance, &self.prior, (1.0 - elsewhere()).ln()));
+        (self.log_elsewhere, self.motion, self.certain) = (elsewhere().ln(), Increment::none(), 0);
     }
 
     /// The robot may be anywhere; what was learned of the sensor stays.
@@ -155,16 +121,20 @@ impl GaussianSum {
 
     /// Whether all poses in a map of so many landmarks have room, each with a branch for a neighbour.
     pub fn has_room(landmarks: usize) -> bool {
-        landmarks * cover::HEADINGS * 2 <= MOST
+        landmarks * DIRECTIONS * 2 <= BOUNDS.components
     }
 
     /// Whether this is a sensor that measures few landmarks at a time.
     pub fn is_responsible(&self) -> bool {
-        self.measurements < FEW
+        self.measurements < TELLING as f64
     }
 
     /// The robot moves, with this calibration.
     pub fn advance(&mut self, step: &Increment, calibration: &Calibration) {
+        /// Components are moved at the latest after a motion that turns by this angle, rad, or is this long, m: a
+        /// linear error is right to a few per cent.
+        const FLUSH_RAD: f64 = 0.2;
+        const FLUSH_M: f64 = 0.3;
         self.reference = SVector::from_fn(|k, _| calibration.get(CalibrationParameter::ALL[k]));
         self.motion = self.motion.then(step);
         self.moved += step.motion.p.norm() + step.motion.theta.abs();
@@ -189,6 +159,15 @@ impl GaussianSum {
 
     /// A scan, at the end of all motion so far.
     pub fn observe(&mut self, stamp: Stamp, kind: MeasurementKind, raw_measurements: &[Measurement]) {
+        /// After so long without a measurement, s, a slip is a hypothesis although the measurement is explained without
+        /// it.
+        const LONG_S: f64 = 2.0;
+        /// After so long without a measurement, s, in which the robot has driven so far (m and rad together), a slip is
+        /// too probable for the pose to be published before the sum has found the robot again.
+        const BLIND_S: f64 = 30.0;
+        const BLIND_M: f64 = 1.0;
+        /// The mean number of measurements is taken over so many scans.
+        const MEAN_OVER: f64 = 50.0;
         self.settle();
         let places: Vec<Measured> = raw_measurements.iter().filter_map(|o| self.place(kind, o)).collect();
         if places.is_empty() {
@@ -206,14 +185,14 @@ impl GaussianSum {
         }
         for (k, measured) in places.iter().enumerate() {
             if self.components.is_empty() {
-                self.components.extend(cover::circles(&self.landmarks, measured, &self.prior, MOST));
-                self.log_elsewhere = ELSEWHERE.ln();
+                self.components.extend(cover::circles(&self.landmarks, measured, &self.prior, BOUNDS.components));
+                self.log_elsewhere = elsewhere().ln();
             } else {
                 // A slip is since the last scan: from where the robot is without this one.
                 let before = if k == 0 { self.before_slip() } else { None };
                 let explained = self.correct(measured, share);
                 is_explained &= explained > LIKELY;
-                if let Some(before) = before.filter(|_| explained < EXPLAINED || since > LONG_S) {
+                if let Some(before) = before.filter(|_| explained < VERY_LIKELY || since > LONG_S) {
                     self.components.extend(self.slipped(&before, measured, share, since));
                 }
             }
@@ -260,11 +239,13 @@ impl GaussianSum {
         share: f64,
         since: f64,
     ) -> Vec<Component> {
+        /// Wheels slip, or are stopped by an obstacle, this often, 1/s: once a minute.
+        const SLIPS: f64 = 1.0 / 60.0;
         let way = self.last_pose.map_or(0.0, |last| (pose.p - last).norm());
         let Some(inverse) = (covariance + cover::slip(since, way)).try_inverse() else { return Vec::new() };
-        let log_scale = 0.5 * inverse.determinant().ln() - 1.5 * TAU.ln() + (TAU / cover::HEADINGS as f64).ln();
+        let log_scale = 0.5 * inverse.determinant().ln() - 1.5 * TAU.ln() + (TAU / DIRECTIONS as f64).ln();
         let density = 1.0 / self.view.area();
-        let mut covers = cover::circles(&self.landmarks, measured, &self.prior, MOST);
+        let mut covers = cover::circles(&self.landmarks, measured, &self.prior, BOUNDS.components);
         covers.retain_mut(|component| {
             let apart = difference(&component.pose, pose);
             let squared = apart.dot(&(inverse * apart));
@@ -281,12 +262,16 @@ impl GaussianSum {
 
     /// Normalizes, merges what has become one, and drops what is negligible or too much.
     fn prune(&mut self) {
+        /// A component goes if its weight is less than this fraction of the greatest, as a logarithm: one in a million.
+        const NEGLIGIBLE: f64 = -14.0;
+        /// Components whose poses are nearer than this squared distance are one.
+        const NEAR: f64 = 1.0;
         let logs = || self.components.iter().map(|component| component.log_weight);
         let heaviest = logs().fold(self.log_elsewhere, f64::max);
         let total = heaviest
             + (logs().map(|log| (log - heaviest).exp()).sum::<f64>() + (self.log_elsewhere - heaviest).exp()).ln();
         self.components.iter_mut().for_each(|component| component.log_weight -= total);
-        self.log_elsewhere = (self.log_elsewhere - total).max(ELSEWHERE.ln());
+        self.log_elsewhere = (self.log_elsewhere - total).max(elsewhere().ln());
         self.components.sort_by(|one, other| other.log_weight.total_cmp(&one.log_weight));
         let best = self.components.first().map_or(0.0, |component| component.log_weight);
         self.spare.clear();
@@ -294,7 +279,8 @@ impl GaussianSum {
             if component.log_weight < best + NEGLIGIBLE {
                 break;
             }
-            if !self.spare.iter_mut().any(|kept| kept.absorb(&component, NEAR)) && self.spare.len() < MOST {
+            if !self.spare.iter_mut().any(|kept| kept.absorb(&component, NEAR)) && self.spare.len() < BOUNDS.components
+            {
                 self.spare.push(component);
             }
         }
@@ -305,11 +291,11 @@ impl GaussianSum {
         }
     }
 
-    /// Counts the scans in a row after which all but [`DOUBT`] of the probability is near one pose that is known well
-    /// enough, and which that pose explains.
+    /// Counts the scans in a row after which all but a thousandth of the probability is near one pose that is known
+    /// well enough, and which that pose explains.
     fn judge(&mut self, is_explained: bool) {
         let is_near = |(weight, _, covariance): (f64, Se2, Matrix3<f64>)| {
-            1.0 - weight < DOUBT
+            1.0 - weight < 1.0 / THOUSAND_TO_ONE.ratio
                 && covariance[(0, 0)] + covariance[(1, 1)] < NEAR_M * NEAR_M
                 && covariance[(2, 2)] < NEAR_RAD * NEAR_RAD
         };
@@ -340,6 +326,9 @@ impl GaussianSum {
 
     /// Pose and covariance of (x, y, θ) at the end of all motion so far, if the robot was found.
     pub fn found(&self) -> Option<(Se2, Matrix3<f64>)> {
+        /// The covariance of a pose that is found, over that of the components: errors of measurements last longer than
+        /// they are said to, and the filter that goes on from there begins with those of the last scan.
+        const WIDER: f64 = 2.0;
         let (_, pose, covariance) = self.cluster().filter(|_| self.certain >= SCANS)?;
         Some(self.motion.carry(&pose, &(covariance * WIDER)))
     }
@@ -362,5 +351,10 @@ impl GaussianSum {
 
 /// The density of measurements of no landmark, and the probability that a measurement is of each landmark in view.
 fn scale(pose: &Se2, landmarks: &Landmarks, view: &FieldOfView, density: f64) -> (f64, f64) {
-    (CLUTTER * density, (1.0 - CLUTTER) / landmarks.in_view(pose, view).max(1) as f64)
+    (UNLIKELY * density, (1.0 - UNLIKELY) / landmarks.in_view(pose, view).max(1) as f64)
+}
+
+/// The prior probability that the robot is not where the sum has it, in each scan: it was lifted or the map is another.
+fn elsewhere() -> f64 {
+    1.0 / MILLION_TO_ONE.ratio
 }

@@ -19,10 +19,6 @@ use lienav_planar::retract::retract;
 use lienav_planar::state::State;
 use nalgebra::{Matrix2, Vector3};
 
-/// Hypotheses become one if the squared distance of their poses is less than this, by the covariance of the likelier
-/// one.
-const NEAR: f64 = 2.0;
-
 /// A state, and what the last scan has made of it.
 #[derive(Clone, Debug)]
 pub(super) struct Hypothesis {
@@ -67,6 +63,9 @@ impl Hypotheses {
 impl Hypothesis {
     /// Becomes the mixture with another child, if they are nearly one.
     pub fn absorb(&mut self, other: &Self, errors: Errors, (apart, rigid, blocks): &mut Merging) -> bool {
+        /// Hypotheses become one if the squared distance of their poses is less than this, by the covariance of the likelier
+        /// one.
+        const NEAR: f64 = 2.0;
         let (state, from) = (&mut self.state, &other.state);
         let pose = match state.coordinates {
             Coordinates::Invariant => (from.pose * state.pose.inverse()).log(),

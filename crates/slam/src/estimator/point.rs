@@ -12,9 +12,6 @@ use lienav_planar::known_map::KnownMap;
 use nalgebra::Vector3;
 use std::mem::swap;
 
-/// A pose is elsewhere beyond this squared distance: one in a thousand is of three numbers.
-const ELSEWHERE: f64 = 16.3;
-
 /// All that steps change.
 #[derive(Clone)]
 pub struct EstimatorPoint {
@@ -36,6 +33,8 @@ impl EstimatorPoint {
 
     /// Whether the pose of another one is elsewhere than what is known of this one's pose allows it to be.
     pub fn is_elsewhere(&self, other: &Self) -> bool {
+        /// A pose is elsewhere beyond this squared distance: one in a thousand is of three numbers.
+        const ELSEWHERE: f64 = 16.3;
         let (own, other) = (&self.saved.state, &other.saved.state);
         let apart = other.pose.p - own.pose.p;
         let apart = Vector3::new(apart.x, apart.y, wrap_angle(other.pose.theta - own.pose.theta));

@@ -2,6 +2,8 @@
 
 use crate::estimator::Estimator;
 use lienav_associate::association::memory::is_placed;
+use lienav_associate::bounds::BOUNDS;
+use lienav_associate::thresholds::{CONFIRMING, LIKELY, MILLION_TO_ONE, TELLING};
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
 use lienav_planar::associated::{Associated, Role, Subject};
@@ -12,25 +14,13 @@ use nalgebra::{Matrix3, Vector3};
 use serde::{Deserialize, Serialize};
 use std::f64::consts::PI;
 
-/// The association compares a measurement with the eight likeliest landmarks. Where half as many are expected beside
-/// the right one within the gate, the right one is among the eight in 98 % of all cases (Poisson).
-const OTHERS: f64 = 4.0;
+/// The association compares a measurement with the likeliest landmarks, eight of them. Where half as many are expected
+/// beside the right one within the gate, the right one is among the eight in 98 % of all cases (Poisson).
+const OTHERS: f64 = BOUNDS.candidates as f64 / 2.0;
 
-/// The odds at which scans are taken for those of another place, as a logarithm: a million to one. A robot is carried
-/// away once in so many scans, a day at 10 Hz; each scan is a chance of a false alarm.
-const ELSEWHERE: f64 = 13.8;
 /// What one scan says at most, as a logarithm of odds: of 30 scans, one is disturbed as a whole, by what hides or tilts
 /// the sensor, and misses everything wherever the robot is.
 const ONE_SCAN: f64 = 3.4;
-/// So many landmarks in view have to be missed: fewer may be hidden by one thing.
-const MISSED: usize = 3;
-/// A landmark in view is read less often than a measurement is beside it by chance below this probability, and says
-/// nothing.
-const IN_VIEW: f64 = 0.5;
-
-/// A search finds the robot by so many landmarks at least: a scan with fewer measurements is associated as it is, and
-/// of a sensor that measures fewer on average, no scan tells that the robot is elsewhere.
-const ENOUGH: usize = 4;
 
 /// What scans say of a robot that may have been carried away.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -55,7 +45,7 @@ impl Suspicion {
     /// both hypotheses, of which the other one says that the robot may be anywhere among the landmarks. A scan tells
     /// of a robot that was carried away once in a million, so that scans which fit add nothing.
     pub fn added_covariance(&self) -> Matrix3<f64> {
-        let odds = (-self.log_odds - ELSEWHERE).exp();
+        let odds = (-self.log_odds - MILLION_TO_ONE.ln).exp();
         anywhere(self.reach_m) * (odds / (1.0 + odds)).min(1.0)
     }
 }
@@ -80,7 +70,7 @@ impl Estimator {
             || !is_joint
             || self.memory.is_idle()
             || self.model.map.local_features > 0
-            || nameless < ENOUGH
+            || nameless < TELLING
         {
             return false;
         }
@@ -120,11 +110,11 @@ impl Estimator {
     /// with the probability p that a landmark is read where it is, and c that a measurement lies in its gate by chance.
     /// A scan that is disturbed as a whole misses all of them at once, so that one scan says no more than [`ONE_SCAN`].
     pub fn is_elsewhere(&self, raw_measurements: &[Measurement], suspicion: &mut Option<Suspicion>) -> bool {
-        if self.memory.rates.matched_per_scan() < ENOUGH as f64 {
+        if self.memory.rates.matched_per_scan() < TELLING as f64 {
             return false;
         }
         self.weigh_place(raw_measurements, suspicion);
-        suspicion.is_some_and(|sum| sum.missed >= MISSED && sum.log_odds < -ELSEWHERE)
+        suspicion.is_some_and(|sum| sum.missed >= CONFIRMING && sum.log_odds < -MILLION_TO_ONE.ln)
     }
 
     /// Adds up what [`Estimator::is_elsewhere`] decides by, for sensors that measure few landmarks at a time, too.
@@ -167,7 +157,7 @@ impl Estimator {
             sum.reach_m = sum.reach_m.max(z.norm());
             let detection = rates.detection_in_view(&z);
             let is_tracked = landmark.last_seen >= recent && is_old(landmark.id) && is_placed(&self.state, i, &z);
-            if !is_tracked || detection <= by_chance.max(IN_VIEW) {
+            if !is_tracked || detection <= by_chance.max(LIKELY) {
                 continue;
             }
             if is_read(landmark.id) {

@@ -16,11 +16,6 @@ use lienav_planar::state::State;
 use lienav_planar::without::Mechanism;
 use nalgebra::Matrix3;
 use nalgebra::Vector3;
-/// So many hypotheses go on after a scan, or less where the state is large.
-const MOST: usize = 16;
-
-/// One that is less likely than the best by this factor, as a logarithm, is given up: one in 22,000.
-const GIVEN_UP: f64 = -10.0;
 
 impl Estimator {
     /// Whether a scan is taken as it may be read, and not as one rule says.
@@ -102,6 +97,10 @@ impl Estimator {
 
     /// The children become the hypotheses: those that are nearly one are merged, and the likeliest is the estimate.
     fn keep_the_likeliest(&mut self) -> Outcome {
+        /// So many hypotheses go on after a scan, or less where the state is large.
+        const MOST: usize = 16;
+        /// One that is less likely than the best by this factor, as a logarithm, is given up: one in 22,000.
+        const GIVEN_UP: f64 = -10.0;
         let Self { state, model, workspace, hypotheses, learned, .. } = self;
         let Hypotheses { others, children, spare, merging, .. } = hypotheses;
         children.sort_by(|a, b| b.weight.total_cmp(&a.weight));

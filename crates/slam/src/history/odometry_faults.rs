@@ -3,27 +3,13 @@
 use crate::estimator::Slip;
 use crate::history::checkpoint::Point;
 use lienav_associate::association::evidence_tally::{EvidenceTally, LandmarkEvidence};
+use lienav_associate::thresholds::{CERTAIN, TEN_TO_ONE, THOUSAND_TO_ONE, TWENTY_TO_ONE};
 use lienav_planar::associated::Associated;
 use std::collections::VecDeque;
-/// The logarithm of the odds against a slip, and of those at which it is believed.
-pub const UNLIKELY: f64 = 6.9;
-
-pub const BELIEVED: f64 = 3.0;
-
-/// And of those at which it is believed where no more of what was known is read: where the robot is, is vague then, and
-/// what it should see cannot be missed.
-pub const VAGUE: f64 = 16.0;
 
 /// Landmarks that are missed and others that begin are weighed from here on, as logarithms of odds. One of each says
 /// 2.3 at most, and a hypothesis that reads the one for the other would not be believed.
-pub const SUSPICIOUS: f64 = 3.0;
-
-/// A branch point has hypotheses again when as much more speaks against it.
-pub const GROWN: f64 = 5.3;
-
-/// Hypotheses begin while no more than so many are followed: with those that begin nine, or twelve where the map has a
-/// cut.
-pub const MAX_HYPOTHESES: usize = 6;
+pub const SUSPICIOUS: f64 = TWENTY_TO_ONE.ln;
 
 /// Where a filter is, and what it makes of scans.
 pub struct Branch {
@@ -62,8 +48,10 @@ impl SlipHypothesis {
 
     /// Whether that is enough, beside how rarely a robot slips.
     pub fn is_believed(&self, own: &EvidenceTally) -> bool {
-        let odds = self.log_ratio(own) - UNLIKELY;
-        odds >= if self.branch.evidence_tally.reads() > own.reads() { BELIEVED } else { VAGUE }
+        let odds = self.log_ratio(own) - THOUSAND_TO_ONE.ln;
+        // Where no more of what was known is read, it is vague where the robot is, and what it should see cannot be
+        // missed.
+        odds >= if self.branch.evidence_tally.reads() > own.reads() { TWENTY_TO_ONE.ln } else { CERTAIN.ln }
     }
 }
 
@@ -101,7 +89,7 @@ impl OdometryFaults {
         };
         let BranchPoint { branch, hypotheses, .. } = &self.branch_points[branch_point];
         let Some(one) = hypotheses.iter().find(|hypothesis| hypothesis.slip == slip) else { return false };
-        let least = one.log_ratio(&branch.evidence_tally) - BELIEVED;
+        let least = one.log_ratio(&branch.evidence_tally) - TWENTY_TO_ONE.ln;
         let disputes = |(own, other): (&EvidenceTally, &SlipHypothesis)| {
             other.log_ratio(own) > least && one.branch.point.estimator.is_elsewhere(&other.branch.point.estimator)
         };
@@ -110,6 +98,9 @@ impl OdometryFaults {
 
     /// The branch point for which hypotheses should begin: that against which most speaks since it had some.
     pub fn next_branch_point(&self) -> Option<usize> {
+        /// Hypotheses begin while no more than so many are followed: with those that begin nine, or twelve where the
+        /// map has a cut.
+        const MAX_HYPOTHESES: usize = 6;
         if self.branch_points.iter().map(|branch_point| branch_point.hypotheses.len()).sum::<usize>() > MAX_HYPOTHESES {
             return None;
         }
@@ -117,7 +108,7 @@ impl OdometryFaults {
         let is_due = |branch_point: &BranchPoint| {
             branch_point.hypotheses.is_empty()
                 && branch_point.branch.evidence_tally.is_suspicious(SUSPICIOUS)
-                && grown(branch_point) >= GROWN
+                && grown(branch_point) >= SUSPICIOUS + TEN_TO_ONE.ln
         };
         let due = self.branch_points.iter().enumerate().filter(|(_, branch_point)| is_due(branch_point));
         due.max_by(|a, b| grown(a.1).total_cmp(&grown(b.1)).then(a.0.cmp(&b.0))).map(|(k, _)| k)

@@ -3,20 +3,18 @@
 //!
 //! The filter follows few hypotheses from one start, with all that is known of noise and calibration. After an odometry
 //! fault none of them may be right, and measurements of other landmarks fit soon. The sum has the poses that the filter
-//! does not follow. Where the filter's pose has less than [`SUPPORT`] of the probability, it is not published: the
+//! does not follow. Where the filter's pose is not very likely, it is not published: the
 //! robot is searched for until the sum has found it.
 
 use super::Slam;
 use crate::inbox::QueuedScan;
 use crate::{Config, Discretization, MapMode};
 use lienav_associate::gaussian_sum::GaussianSum;
+use lienav_associate::thresholds::VERY_LIKELY;
 use lienav_lie::Se2;
 use lienav_planar::motion::Increment;
 use lienav_planar::without::Mechanism;
 use nalgebra::Matrix3;
-
-/// The filter's pose is published while it has this probability.
-const SUPPORT: f64 = 0.9;
 
 impl Slam {
     /// Whether a scan is of the sort that the sum is for.
@@ -63,7 +61,7 @@ impl Slam {
         }
         let Some(sum) = self.search.gaussian_sum.as_ref().filter(|sum| sum.is_responsible()) else { return };
         let (pose, covariance) = self.estimator.carried(&Increment::none());
-        if sum.support(&pose, &covariance) >= SUPPORT {
+        if sum.support(&pose, &covariance) >= VERY_LIKELY {
             return;
         }
         if let Some((pose, covariance)) = sum.found() {

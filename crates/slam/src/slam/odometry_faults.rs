@@ -33,9 +33,6 @@ const KEPT: usize = 16;
 /// How far a robot that slips has turned otherwise, and with which standard deviation, rad. If the filter were told of
 /// one slip as wide as all of them, landmarks would be on circles where it knows tangents.
 const TURNS: [(f64, f64); 3] = [(0.0, 0.3), (0.4, 0.2), (-0.4, 0.2)];
-/// A branch is a duplicate if after so many scans it knows the heading as well as the filter, by this factor of the
-/// variance, and makes the same of the scans, by this logarithm.
-const SETTLED: (usize, f64, f64) = (8, 2.0, 1.0);
 
 /// How the robot may have slipped: where it was, and at a cut of its map.
 fn slips(cut: Option<Cut>) -> impl Iterator<Item = Slip> {
@@ -159,6 +156,9 @@ impl Slam {
 
     /// Takes the last scan in as if the robot had slipped, where that is followed.
     fn follow_hypotheses(&mut self) {
+        /// A branch is a duplicate if after so many scans it knows the heading as well as the filter, by this factor of the
+        /// variance, and makes the same of the scans, by this logarithm.
+        const SETTLED: (usize, f64, f64) = (8, 2.0, 1.0);
         if self.history.odometry_faults.branch_points.iter().all(|branch_point| branch_point.hypotheses.is_empty()) {
             return;
         }

@@ -8,10 +8,6 @@ use lienav_base::stamp::Stamp;
 use lienav_planar::input::{Measurement, MeasurementKind};
 use lienav_planar::output::DropReason;
 
-/// So many points are kept in the time of `timing.rewind_s`, and two more. With more of them, fewer steps are made
-/// again, and the state is copied more often.
-const POINTS: f64 = 4.0;
-
 impl Slam {
     /// How many scans came too late for their place, and were taken in by going back (`timing.rewind_s`). They make no
     /// [`Step`](crate::Step) of their own: later steps and [`Slam::predicted`] have them.
@@ -43,6 +39,9 @@ impl Slam {
 
     /// Keeps a checkpoint where the last one is long ago, before the state moves from `time`.
     pub(super) fn keep_for_late_scans(&mut self, time: Stamp) {
+        /// So many points are kept in the time of `timing.rewind_s`, and two more. With more of them, fewer steps are made
+        /// again, and the state is copied more often.
+        const POINTS: f64 = 4.0;
         let window_s = self.config.timing.rewind_s;
         if window_s <= 0.0 {
             return;

@@ -21,14 +21,13 @@ use crate::slam::finder::finder_config;
 use crate::slam::lost::{Recovery, Search};
 use crate::step::Outcome;
 use lienav_associate::global_localization::GlobalLocalization;
+use lienav_associate::thresholds::HELD_S;
 use lienav_planar::config::{Config, MapMode};
 use lienav_planar::filter::Discretization;
 use lienav_planar::motion::Increment;
 use lienav_planar::output::DropReason;
 use lienav_planar::without::Mechanism;
 
-/// Measurements are held back for so long, s: as long as measurements that do not tell where the robot is.
-const HELD_S: f64 = 10.0;
 /// The search goes on for so long, s, in which a robot at 1 m/s comes back to what it has mapped.
 const SEARCHED_S: f64 = 60.0;
 

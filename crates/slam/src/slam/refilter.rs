@@ -16,6 +16,7 @@
 use crate::history::MAX_LANDMARKS;
 use crate::history::checkpoint::Checkpoint;
 use crate::slam::Slam;
+use lienav_associate::thresholds::TEN_TO_ONE;
 use lienav_base::stamp::Stamp;
 use lienav_planar::config::{Config, MapMode};
 use lienav_planar::output::{DropReason, Step};
@@ -23,13 +24,6 @@ use lienav_planar::without::Mechanism;
 
 /// After so many scans it may be looked again. Early, because what is learned first changes most; the last one ends.
 const AFTER_SCANS: [usize; 3] = [10, 30, 100];
-
-/// A variance is another one if it has changed by this factor: ten scans of five landmarks know it to one of 1.2.
-const CHANGED: f64 = 1.5;
-
-/// Scans are not taken in again where that is less likely than what the filter has made of them, by odds of which this
-/// is the logarithm.
-const WORSE: f64 = 2.3;
 
 impl Slam {
     /// How often the last scans were taken in again, because the noise turned out to be another than they were taken
@@ -81,6 +75,8 @@ impl Slam {
     /// Takes in the last scans again, where that is due and the noise is known to be another. Gives what became of the
     /// last one.
     pub(super) fn refilter_scans(&mut self) -> Option<Result<Option<Step>, DropReason>> {
+        /// A variance is another one if it has changed by this factor: ten scans of five landmarks know it to one of 1.2.
+        const CHANGED: f64 = 1.5;
         let Checkpoint { point, scan } = self.history.refilter.checkpoint.as_ref()?;
         if !self.is_quick() {
             self.end_refilter();
@@ -139,7 +135,7 @@ impl Slam {
             return false;
         }
         let Some(own) = &self.history.refilter.evidence_tally else { return false };
-        let least = own.evidence() - WORSE;
+        let least = own.evidence() - TEN_TO_ONE.ln;
         let Some(Checkpoint { point, scan: from }) = &self.history.refilter.checkpoint else { return false };
         let (mut point, from) = (point.clone(), *from);
         let noise = self.estimator.noise().cloned();

@@ -10,15 +10,12 @@
 
 use crate::slam::Slam;
 use crate::slam::last_valid::Validity;
+use lienav_associate::thresholds::CONFIRMING;
 use lienav_ekf::validity::valid_covariance;
 use lienav_planar::check::check_pose;
 use lienav_planar::config::{MapMode, StartMode};
 use lienav_planar::motion::Increment;
 use lienav_planar::output::{DropReason, Processed, Step};
-
-/// The joint covariance is invalid after so many updates in a row that found it indefinite: one may be rounding, of a
-/// pose that was given with an absurdly large variance.
-const INDEFINITE: u8 = 3;
 
 impl Slam {
     /// Takes note of the scan that was processed last. To be called before scans are taken in again for a comparison.
@@ -34,7 +31,9 @@ impl Slam {
     /// Reinitializes the filter if its covariance is invalid after a scan. `step` is what became of the scan.
     pub(super) fn reinitialize_if_invalid(&mut self, step: Processed) -> Processed {
         let estimate = step.as_ref().ok().and_then(Option::as_ref).map(|step| step.estimate);
-        let is_valid = self.validity.indefinite < INDEFINITE
+        // One update that finds it indefinite may be rounding, of a pose that was given with an absurdly large
+        // variance.
+        let is_valid = usize::from(self.validity.indefinite) < CONFIRMING
             && self.estimator.state.is_valid()
             && estimate.is_none_or(|estimate| valid_covariance(&estimate.covariance).is_some());
         if is_valid || self.search.global.is_some() {
