@@ -36,6 +36,10 @@
 //! [`LEAST_RUN_S`], and for [`LEAST_INTERVALS`] usual intervals of the clock in force, by the time of arrival: that
 //! clock would have spoken meanwhile.
 //!
+//! Where the leading topic is delivered later than the others, these are ahead of it before a jump, and are so behind it.
+//! The *lead* is what the last of their stamps was ahead by, in the clock in force or in the candidate; what they have
+//! reached in a new clock is counted from there.
+//!
 //! A stamp that is wrong by less than what is near is in force here: it costs no jump. Whoever queues messages can tell
 //! more by the one that comes next (in `lienav-slam`, one odometry message or cloud that is ahead of its time costs
 //! itself).
@@ -149,6 +153,9 @@ struct Force {
 pub struct ClockGuard {
     force: Option<Force>,
     candidate: Option<Candidate>,
+    /// By how much the last stamp of a topic that does not lead was ahead of the leading one, s.
+    #[serde(default)]
+    lead_s: f64,
     #[serde(skip)]
     arrivals: Arrivals,
 }
@@ -223,14 +230,19 @@ impl ClockGuard {
         let is_near = force.newest.since(stamp) <= limits.jump_back_s && stamp.since(force.reached) <= limits.near_s();
         if is_near {
             force.reached = force.reached.max(stamp);
+            self.lead_s = stamp.since(force.newest).clamp(0.0, limits.max_ahead_s);
             let too_far = stamp.since(force.newest) > limits.max_ahead_s;
             return if too_far { Verdict::Stray { is_ahead } } else { Verdict::InForce };
         }
-        let near = |newest: Stamp| stamp.since(newest).abs() <= limits.max_ahead_s;
-        match &self.candidate {
-            Some(candidate) if candidate.is_second && near(candidate.newest) => Verdict::SecondClock,
-            _ => Verdict::Stray { is_ahead },
+        let Some(candidate) = &self.candidate else { return Verdict::Stray { is_ahead } };
+        let lead_s = stamp.since(candidate.newest);
+        if lead_s.abs() > limits.max_ahead_s {
+            return Verdict::Stray { is_ahead };
         }
+        if candidate.run > 0 {
+            self.lead_s = lead_s.max(0.0);
+        }
+        if candidate.is_second { Verdict::SecondClock } else { Verdict::Stray { is_ahead } }
     }
 
     fn judge_foreign(&mut self, stamp: Stamp, limits: &Limits) -> Verdict {
@@ -279,12 +291,13 @@ impl ClockGuard {
 
     /// The clock that is left becomes a second one: it may not have fallen silent.
     fn jump(&mut self, to: Stamp, left: Stamp) {
-        self.force = Some(Force { newest: to, reached: to, jumped_at: Some(to) });
+        let reached = to + self.lead_s;
+        self.force = Some(Force { newest: to, reached, jumped_at: Some(to) });
         self.candidate = Some(Candidate {
             newest: left,
             run: 0,
             run_began: left,
-            reached: to,
+            reached,
             heard_at: to,
             is_second: true,
             run_arrived_s: None,

@@ -36,6 +36,33 @@ fn a_jump_is_believed_with_the_last_of_its_confirmations() {
     }
 }
 
+/// A leading topic that comes later than the others did so before the jump, too, or does so while it is confirmed.
+#[test]
+fn followers_that_are_ahead_stay_ahead_behind_a_jump() {
+    for (offset, lead, before) in [(-100.0, 3.0, true), (40.0, 4.5, false), (-100.0, 1.0, true), (3600.0, 3.0, false)] {
+        let mut guard = running(200.0);
+        for k in 0..if before { 50 } else { 0 } {
+            let stamp = at(199.0 + 0.02 * f64::from(k));
+            assert_eq!(guard.judge(stamp, &LIMITS), Verdict::InForce);
+            // It falls behind by and by.
+            let follower = guard.judge_follower(at(199.0 + (1.0 + lead) * f64::from(k + 1) / 50.0), &LIMITS);
+            assert_eq!(follower, Verdict::InForce, "{lead} {k}");
+        }
+        for run in 1..=CONFIRMATIONS {
+            let stamp = 200.0 + offset + 0.02 * run as f64;
+            guard.judge(at(stamp), &LIMITS);
+            if !before && run < CONFIRMATIONS {
+                assert!(matches!(guard.judge_follower(at(stamp + lead), &LIMITS), Verdict::Stray { .. }));
+            }
+        }
+        let now = 200.0 + offset + 0.1;
+        assert_eq!(guard.judge_follower(at(now + lead), &LIMITS), Verdict::InForce, "{offset} {lead}");
+        assert_eq!(guard.judge(at(now + 0.02), &LIMITS), Verdict::InForce);
+        let far = guard.judge_follower(at(now + lead + 3.0), &LIMITS);
+        assert!(matches!(far, Verdict::Stray { is_ahead: true }), "{far:?}");
+    }
+}
+
 #[test]
 fn a_clock_that_was_heard_for_no_time_does_not_replace_one_of_minutes() {
     for period in [0.005, 0.02, 0.1, 0.2] {
