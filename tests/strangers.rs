@@ -168,7 +168,9 @@ fn a_folder_that_is_gone_on_with_is_not_waited_for() {
 #[test]
 fn a_result_that_cannot_be_written_is_said_before_the_work() {
     let (_folder, path) = workplace();
-    for line in ["$L evaluate none --out device", "$L attitude none --out pipe", "$L judge none --out device"] {
+    for line in
+        ["$L evaluate none --out device", "$L attitude none --out pipe", "$L judge none --truth none --out device"]
+    {
         refused(&path, line, "it is no folder, and is not replaced");
     }
     refused(&path, "$L observability none --out hall.yaml", "it is no folder, and is not replaced");
@@ -190,7 +192,7 @@ fn aliases_do_not_multiply_a_text() {
         refused(&path, line, "aliases (`*name`) in a text of this length");
     }
     fs::write(path.join("short"), "a: &a {probability: 0.9}\ngate: *a\n").unwrap();
-    refused(&path, "$L evaluate run --config short", "'a'");
+    refused(&path, "$L evaluate run --config short", "'a.probability'");
 }
 
 #[test]
