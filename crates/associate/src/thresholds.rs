@@ -1,7 +1,7 @@
 //! The scale on which association, history and recovery decide.
 //!
-//! Whoever weighs evidence takes one of these odds, and whoever asks how probable something is takes one of these
-//! probabilities, so that two places which decide the same decide it alike. What is harder to undo takes higher odds.
+//! Every test of evidence uses one of these odds, and every test of a probability one of these probabilities, so that
+//! two tests of one kind decide alike. What is harder to undo needs higher odds.
 //! (Such a scale is that of Jeffreys 1961, appendix B.)
 
 /// Odds, and their logarithm for sums of log-likelihood ratios, rounded by 0.12 at most.

@@ -36,9 +36,9 @@
 //! [`LEAST_RUN_S`], and for [`LEAST_INTERVALS`] usual intervals of the clock in force, by the time of arrival: that
 //! clock would have spoken meanwhile.
 //!
-//! Where the leading topic is delivered later than the others, these are ahead of it before a jump, and are so behind it.
-//! The *lead* is what the last of their stamps was ahead by, in the clock in force or in the candidate; what they have
-//! reached in a new clock is counted from there.
+//! Where the leading topic is delivered later than the others, these are ahead of it before a jump, and are so behind
+//! it. The *lead* is what the last of their stamps was ahead by, in the clock in force or in the candidate; what they
+//! have reached in a new clock is counted from there.
 //!
 //! A stamp that is wrong by less than what is near is in force here: it costs no jump. Whoever queues messages can tell
 //! more by the one that comes next (in `lienav-slam`, one odometry message or cloud that is ahead of its time costs

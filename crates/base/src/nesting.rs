@@ -11,8 +11,8 @@ use std::fmt;
 pub const MOST_LEVELS: usize = 64;
 /// A text has no more values and keys: a map of a hundred thousand landmarks has a million and a half.
 pub const MOST_VALUES: usize = 2_500_000;
-/// A text with aliases (`*name`) has no more than this, its values times its bytes: the parser copies what a name stands
-/// for, up to a hundred times for each value. 8 MB of text became 20 GB.
+/// A text with aliases (`*name`) has no more than this, its values times its bytes: the parser copies what a name
+/// stands for, up to a hundred times for each value. 8 MB of text became 20 GB.
 const MOST_WITH_ALIASES: usize = 10_000_000;
 /// A text has no more directives (`%TAG …`): the parser compares each with all before it.
 const MOST_DIRECTIVES: usize = 8;

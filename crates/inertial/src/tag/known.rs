@@ -1,8 +1,8 @@
 //! The joint covariance of the tags of a map.
 //!
-//! A map that a filter has made has errors that tags share: of a whole wall, of a whole hall. Taken for independent ones,
-//! they would be averaged away. A tag that comes into the state is therefore conditioned on those of its map that are
-//! there: n_i = B n_A + w, B = Σ_iA Σ_AA⁻¹, where n = (δp, δθ) are errors about the axes of the map.
+//! A map that a filter has made has errors that tags share: of a whole wall, of a whole hall. Taken for independent
+//! ones, they would be averaged away. A tag that comes into the state is therefore conditioned on those of its map that
+//! are there: n_i = B n_A + w, B = Σ_iA Σ_AA⁻¹, where n = (δp, δθ) are errors about the axes of the map.
 
 use super::landmark::{self, KnownTag, TagRows};
 use crate::state::State;
@@ -72,8 +72,8 @@ impl JointMap {
         self.covariance.fixed_view::<6, 6>(6 * i, 6 * j).into_owned()
     }
 
-    /// Adds a tag of the map to the state; `false` where nothing is stated that is a covariance. `stated` gives the other
-    /// tags as the map states them.
+    /// Adds a tag of the map to the state; `false` where nothing is stated that is a covariance. `stated` gives the
+    /// other tags as the map states them.
     pub fn append(
         &self,
         state: &mut State,

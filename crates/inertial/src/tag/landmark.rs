@@ -99,8 +99,8 @@ pub fn append_known(state: &mut State, id: u64, known: &KnownTag) {
     push(state, id, &known.pose);
 }
 
-/// Adds a tag whose six errors (e_i, a_i) are sums of rows of the state, each with its weights, and of an independent rest
-/// with this covariance.
+/// Adds a tag whose six errors (e_i, a_i) are sums of rows of the state, each with its weights, and of an independent
+/// rest with this covariance.
 pub fn append_from(state: &mut State, id: u64, pose: &Se3, by: &[(usize, Vector6<f64>)], rest: &Matrix6<f64>) {
     let n = state.covariance.dim();
     let mut cross = vec![0.0; 6 * n];

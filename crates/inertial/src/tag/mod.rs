@@ -2,10 +2,10 @@
 //!
 //! [`lens`] is the camera, [`sight`] a tag in its image, [`square`] the two poses that four corners have. [`landmark`]
 //! says what a tag is in the state, [`known`] how tags of a map go together, [`joint`] what corners depend on,
-//! [`posterior`] what they say of it. [`waiting`] decides between the two poses of a new tag and [`choice`] between those
-//! of one that the state has, [`locate`] finds a body among known tags, [`agreement`] names those whose places contradict
-//! each other, [`moving`] follows those that move, [`motion`] moves a body without an inertial sensor, and [`filter`] is
-//! the step.
+//! [`posterior`] what they say of it. [`waiting`] decides between the two poses of a new tag and [`choice`] between
+//! those of one that the state has, [`locate`] finds a body among known tags, [`agreement`] names those whose places
+//! contradict each other, [`moving`] follows those that move, [`motion`] moves a body without an inertial sensor, and
+//! [`filter`] is the step.
 
 pub mod agreement;
 pub mod choice;

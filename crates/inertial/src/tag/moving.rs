@@ -1,7 +1,7 @@
 //! Tags on bodies that move, as on a cart or a person: they are followed, and say nothing of the pose of the robot.
 //!
-//! Which ones these are is stated, or found: a tag that was not where the state had it, again and again, while others of
-//! the same images were. A found one becomes a landmark again when it has rested for as long as it is trusted.
+//! Which ones these are is stated, or found: a tag that was not where the state had it, again and again, while others
+//! of the same images were. A found one becomes a landmark again when it has rested for as long as it is trusted.
 
 use super::sight::Sight;
 use super::square::{Solutions, solve};
@@ -13,8 +13,8 @@ use lienav_lie::{LieGroup, Se3, hat};
 use nalgebra::{Matrix3, Matrix6, SMatrix};
 use std::collections::BTreeSet;
 
-/// A tag that was removed so often, while other tags were where they had been, is on something that moves: once is a tag
-/// that was hung elsewhere.
+/// A tag that was removed so often, while other tags were where they had been, is on something that moves: once is a
+/// tag that was hung elsewhere.
 const MOVES: u32 = 2;
 
 /// A found one that rests for so many frames becomes a landmark again, and each time that it moves then, for twice as

@@ -63,8 +63,8 @@ impl Hypotheses {
 impl Hypothesis {
     /// Becomes the mixture with another child, if they are nearly one.
     pub fn absorb(&mut self, other: &Self, errors: Errors, (apart, rigid, blocks): &mut Merging) -> bool {
-        /// Hypotheses become one if the squared distance of their poses is less than this, by the covariance of the likelier
-        /// one.
+        /// Hypotheses become one if the squared distance of their poses is less than this, by the covariance of the
+        /// likelier one.
         const NEAR: f64 = 2.0;
         let (state, from) = (&mut self.state, &other.state);
         let pose = match state.coordinates {

@@ -156,8 +156,8 @@ impl Slam {
 
     /// Takes the last scan in as if the robot had slipped, where that is followed.
     fn follow_hypotheses(&mut self) {
-        /// A branch is a duplicate if after so many scans it knows the heading as well as the filter, by this factor of the
-        /// variance, and makes the same of the scans, by this logarithm.
+        /// A branch is a duplicate if after so many scans it knows the heading as well as the filter, by this factor of
+        /// the variance, and makes the same of the scans, by this logarithm.
         const SETTLED: (usize, f64, f64) = (8, 2.0, 1.0);
         if self.history.odometry_faults.branch_points.iter().all(|branch_point| branch_point.hypotheses.is_empty()) {
             return;

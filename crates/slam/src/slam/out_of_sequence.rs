@@ -39,8 +39,8 @@ impl Slam {
 
     /// Keeps a checkpoint where the last one is long ago, before the state moves from `time`.
     pub(super) fn keep_for_late_scans(&mut self, time: Stamp) {
-        /// So many points are kept in the time of `timing.rewind_s`, and two more. With more of them, fewer steps are made
-        /// again, and the state is copied more often.
+        /// So many points are kept in the time of `timing.rewind_s`, and two more. With more of them, fewer steps are
+        /// made again, and the state is copied more often.
         const POINTS: f64 = 4.0;
         let window_s = self.config.timing.rewind_s;
         if window_s <= 0.0 {

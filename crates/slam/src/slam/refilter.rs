@@ -75,7 +75,8 @@ impl Slam {
     /// Takes in the last scans again, where that is due and the noise is known to be another. Gives what became of the
     /// last one.
     pub(super) fn refilter_scans(&mut self) -> Option<Result<Option<Step>, DropReason>> {
-        /// A variance is another one if it has changed by this factor: ten scans of five landmarks know it to one of 1.2.
+        /// A variance is another one if it has changed by this factor: ten scans of five landmarks know it to one of
+        /// 1.2.
         const CHANGED: f64 = 1.5;
         let Checkpoint { point, scan } = self.history.refilter.checkpoint.as_ref()?;
         if !self.is_quick() {

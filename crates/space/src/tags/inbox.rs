@@ -188,8 +188,9 @@ impl Inbox {
         self.items.len() >= MOST_ITEMS
     }
 
-    /// Adds what waits at its place: of one stamp in the order of [`What::rank`], whatever came first. Frames of one stamp become one, in the order of the
-    /// cameras, in whatever order they came: tags that several cameras see at an instant decide together.
+    /// Adds what waits at its place: of one stamp in the order of [`What::rank`], whatever came first. Frames of one
+    /// stamp become one, in the order of the cameras, in whatever order they came: tags that several cameras see at an
+    /// instant decide together.
     pub fn push(&mut self, stamp: Stamp, what: What) {
         let end = self.items.partition_point(|item| (item.stamp, item.what.rank()) <= (stamp, what.rank()));
         if let What::Frame(new) = &what {

@@ -5,10 +5,10 @@
 //! inertial sensor the body is the frame of the robot, and the motion between frames is that of the odometry, or a
 //! velocity that stays nearly the same.
 //!
-//! [`settings`] are what can be set, `inbox` is what waits, [`motion`] moves the state between frames, [`start`] begins,
-//! `search` finds the body among known tags, `running` is a run that has begun, `inertial` has the samples of an inertial
-//! sensor, `face_on` doubts single tags, `pairs` of known tags show edges (`sizes`) and corners (`order`) that are stated
-//! wrong, `map` has the tags of the state, and `pipeline` is the whole.
+//! [`settings`] are what can be set, `inbox` is what waits, [`motion`] moves the state between frames, [`start`]
+//! begins, `search` finds the body among known tags, `running` is a run that has begun, `inertial` has the samples of
+//! an inertial sensor, `face_on` doubts single tags, `pairs` of known tags show edges (`sizes`) and corners (`order`)
+//! that are stated wrong, `map` has the tags of the state, and `pipeline` is the whole.
 //!
 //! A camera on a robot that stands sees a tag of 16 cm, 2 m ahead:
 //!

@@ -1,7 +1,7 @@
 //! Whether corners begin with the one that they should: known tags show where others are that are seen with them.
 //!
-//! A detector that begins k corners later shows each tag turned by k quarters about its normal. The poses of all tags then
-//! contradict their map, and each other, but the places of their centres are right.
+//! A detector that begins k corners later shows each tag turned by k quarters about its normal. The poses of all tags
+//! then contradict their map, and each other, but the places of their centres are right.
 
 use nalgebra::Vector3;
 use std::f64::consts::FRAC_PI_2;

@@ -1,5 +1,5 @@
-//! The pipeline of tags: stamped input in, in whatever order it arrives (`push`); steps out, in the order of their stamps.
-//! `begin` says where a run begins.
+//! The pipeline of tags: stamped input in, in whatever order it arrives (`push`); steps out, in the order of their
+//! stamps. `begin` says where a run begins.
 
 mod begin;
 mod push;
@@ -41,8 +41,8 @@ const MOST_IMU: (f64, f64) = (100.0, 1000.0);
 /// All cameras.
 const ALL: u32 = (1 << MOST_CAMERAS) - 1;
 
-/// The whole pipeline of tags. The node, the offline evaluation and the tests all run this and nothing else, so the same
-/// input gives the same estimates to the last bit. See [the module](super) for an example.
+/// The whole pipeline of tags. The node, the offline evaluation and the tests all run this and nothing else, so the
+/// same input gives the same estimates to the last bit. See [the module](super) for an example.
 pub struct TagSlam3d {
     config: Config,
     own: TagConfig,
@@ -69,8 +69,8 @@ pub struct TagSlam3d {
 }
 
 impl TagSlam3d {
-    /// A filter that waits for its first images. Of `config`, `start`, `timing` and `map.mode` count, and `imu` where that
-    /// is used.
+    /// A filter that waits for its first images. Of `config`, `start`, `timing` and `map.mode` count, and `imu` where
+    /// that is used.
     ///
     /// # Errors
     /// A setting that is out of range.
@@ -135,8 +135,8 @@ impl TagSlam3d {
         Ok(())
     }
 
-    /// States how many cameras there are and whether there is odometry: in the beginning they are waited for, so that the
-    /// start does not depend on which speaks first.
+    /// States how many cameras there are and whether there is odometry: in the beginning they are waited for, so that
+    /// the start does not depend on which speaks first.
     pub fn expect(&mut self, cameras: usize, odometry: bool) {
         self.inbox.expect(cameras, odometry);
     }
@@ -181,9 +181,9 @@ impl TagSlam3d {
         &self.known
     }
 
-    /// What is pushed next has arrived at `now_s`, by a clock that no message sets (monotonic), in s since anything. With
-    /// it, messages that were held up and come all at once do not pass for a clock that was set back. Recordings need not
-    /// state it.
+    /// What is pushed next has arrived at `now_s`, by a clock that no message sets (monotonic), in s since anything.
+    /// With it, messages that were held up and come all at once do not pass for a clock that was set back. Recordings
+    /// need not state it.
     pub fn arrived(&mut self, now_s: f64) {
         self.guard.arrived(now_s);
     }
@@ -270,8 +270,8 @@ impl TagSlam3d {
         self.pairs.sizes.factor()
     }
 
-    /// Which corner of tags comes first, where known tags show that it is another one than it should be: 1 is at (+, −),
-    /// 2 at (+, +), 3 at (−, +).
+    /// Which corner of tags comes first, where known tags show that it is another one than it should be: 1 is at (+,
+    /// −), 2 at (+, +), 3 at (−, +).
     pub fn first_corner(&self) -> Option<usize> {
         self.pairs.order.first().filter(|corner| *corner > 0)
     }

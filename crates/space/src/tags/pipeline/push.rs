@@ -141,8 +141,8 @@ impl TagSlam3d {
         self.count(outcome)
     }
 
-    /// States an error that all poses up to this instant have in common: position, m, and rotation about the axes of the
-    /// map, rad. Without it, many poses with the same error are taken for as many independent ones.
+    /// States an error that all poses up to this instant have in common: position, m, and rotation about the axes of
+    /// the map, rad. Without it, many poses with the same error are taken for as many independent ones.
     ///
     /// # Errors
     /// Why it was not used; already counted.
