@@ -2,12 +2,12 @@
 //! the hundred need no place in the state.
 //!
 //! At each frame the pose is [cloned](crate::clone). What a camera sees of a point is kept as pixels of clones, a
-//! [`track`]. A track that has ended, or is as old as the window, is [triangulated](triangulate), its landmark is
+//! [`track`]. A track that has ended, or is as old as the window, is [triangulated](mod@triangulate), its landmark is
 //! eliminated by the left null space of its Jacobian ([`project`]), and what is left shows the clones: used once, after a
 //! χ² gate. The rows of all tracks of a frame are added up ([`information`]) to no more than six for each clone, so that
 //! an update costs the same however many tracks have ended. Tracks that stay become landmarks of the state, up to a
 //! budget. Where the camera hardly moves, the baseline between clones is [not known](parallax), and no range: such a track
-//! shows how clones are turned, as one of a point that is too [far](triangulate::far) away.
+//! shows how clones are turned, as one of a point that is too [`far`] away.
 //!
 //! The errors of clones are relative to the body of now, so that the rows have no columns of heading and position: the
 //! four unobservable directions stay what they are, whatever the linearization.
