@@ -151,7 +151,9 @@ fn read_odometry(folder: &Path, file: &TagsFile, recording: &mut SpaceRecording)
 }
 
 /// Poses with their covariance. Whatever the names of its columns say, it is that of TagSLAM's optimizer: a rotation of
-/// the body, then a shift, both along the axes of the body.
+/// the body, then a shift, both along the axes of the body. By the names,
+/// test_13 would know places to 0.6 mm and rotations to 2.4 mrad, which is more than that at the distance of a tag, and
+/// test_11 rotations to 10°.
 fn read_reference(folder: &Path, recording: &mut SpaceRecording) -> Result<(), OpenError> {
     const COLUMNS: &[&str] = &[
         "t_s", "p_x_m", "p_y_m", "p_z_m", "qx", "qy", "qz", "qw", "cov_xx", "cov_xy", "cov_xz", "cov_xrx", "cov_xry",
