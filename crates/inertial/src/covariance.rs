@@ -5,7 +5,7 @@
 //! the rest. This type knows no geometry; the block covariance of the planar filters can take its place.
 
 use crate::kernel;
-use nalgebra::{Matrix3, Matrix3x6, Matrix6x3, SMatrix, Vector3};
+use nalgebra::{Matrix3, Matrix3x6, Matrix6, Matrix6x3, SMatrix, Vector3};
 use serde::{Deserialize, Serialize};
 
 /// Rows of the navigation state: rotation, velocity, position, bias of the gyroscope, bias of the accelerometer.
@@ -197,6 +197,19 @@ impl Covariance {
         self.columns.resize(stride * NAV, 0.0);
     }
 
+    /// Inserts so many rows behind those of the calibration, of which they are a part then: zeros. It allocates.
+    pub fn insert_before_landmarks(&mut self, rows: usize) {
+        let (before, n) = (self.head(), self.dim());
+        let capacity = (self.stride - before) / 3;
+        let mut wider = Self::new(&self.nav(), &vec![0.0; self.calibration + rows], capacity);
+        wider.landmarks = self.landmarks;
+        let moved = |i: usize| if i < before { i } else { i + rows };
+        for j in 0..n {
+            (j..n).for_each(|i| *wider.at(moved(i), moved(j)) = self.get(i, j));
+        }
+        *self = wider;
+    }
+
     /// Removes landmark `i`; the last one takes its place.
     pub fn swap_remove(&mut self, i: usize) {
         let last = self.landmarks - 1;
@@ -317,6 +330,27 @@ impl Covariance {
         }
     }
 
+    /// Adds to three rows three others times D.
+    pub fn shear(&mut self, [to, from]: [usize; 2], d: &Matrix3<f64>) {
+        let own = self.block::<3, 3>(to, to) + d * self.block::<3, 3>(from, to);
+        for j in (0..to).chain(to + 3..self.dim()) {
+            let sum = self.block::<3, 1>(to, j) + d * self.block::<3, 1>(from, j);
+            self.set(to, j, &sum);
+        }
+        let own = own + self.block::<3, 3>(to, from) * d.transpose();
+        self.set(to, to, &(0.5 * (own + own.transpose())));
+    }
+
+    /// Transforms six numbers of the calibration, from this row on.
+    pub fn transform_head(&mut self, first: usize, by: &Matrix6<f64>) {
+        for j in (0..first).chain(first + 6..self.dim()) {
+            let moved = by * self.block::<6, 1>(first, j);
+            self.set(first, j, &moved);
+        }
+        let own = by * self.block::<6, 6>(first, first) * by.transpose();
+        self.set(first, first, &(0.5 * (own + own.transpose())));
+    }
+
     /// Transforms the errors of all landmarks by the same matrix.
     pub fn turn_landmarks(&mut self, by: &Matrix3<f64>) {
         let right = by.transpose();
@@ -369,9 +403,11 @@ impl TryFrom<Saved> for Covariance {
     fn try_from(saved: Saved) -> Result<Self, WrongSize> {
         /// Beyond it, sizes are damaged.
         const MOST: usize = 100_000;
+        /// Of one sensor with its clock, and the mounts of sixteen others.
+        const MOST_CALIBRATION: usize = 7 + 6 * 16;
         let Saved { calibration, landmarks, capacity, lower } = saved;
         let wrong = |rows| WrongSize { rows, numbers: lower.len() };
-        if calibration > 7 || landmarks > MOST {
+        if calibration > MOST_CALIBRATION || landmarks > MOST {
             return Err(wrong(landmarks.saturating_mul(3)));
         }
         let rows = NAV + calibration + 3 * landmarks;

@@ -11,6 +11,7 @@ use crate::state::State;
 use crate::state::calibration::Calibration;
 use crate::state::landmark::Landmark;
 use crate::state::nav::Nav;
+use lienav_lie::Se3;
 use nalgebra::{Matrix3, SMatrix, SVector};
 
 /// What came of an update.
@@ -62,18 +63,21 @@ pub struct Workspace {
 struct Mean {
     nav: Nav,
     calibration: Calibration,
+    mounts: Vec<Se3>,
     landmarks: Vec<Landmark>,
 }
 
 impl Mean {
     fn keep(&mut self, state: &State) {
         (self.nav, self.calibration) = (state.nav, state.calibration);
+        self.mounts.clone_from(&state.mounts);
         self.landmarks.clear();
         self.landmarks.extend_from_slice(&state.landmarks);
     }
 
     fn restore(&self, state: &mut State) {
         (state.nav, state.calibration) = (self.nav, self.calibration);
+        state.mounts.copy_from_slice(&self.mounts);
         state.landmarks.copy_from_slice(&self.landmarks);
     }
 }

@@ -1,5 +1,6 @@
 //! The two pipelines that the node runs, behind one face: landmarks with an inertial sensor, or tags in images.
 
+use super::settings::MOST_CAMERAS;
 use lienav_base::stamp::Stamp;
 use lienav_io::convert::Refusal;
 use lienav_io::intake::{SpaceIntake, TagIntake, TagsSeen};
@@ -98,6 +99,17 @@ impl Filter {
             Self::Landmarks { .. } => Vec::new(),
             Self::Tags { slam, .. } => slam.found_moving(),
         }
+    }
+
+    /// Cameras whose places on the body are estimated: number, place, place as stated, covariance of rotation, rad², and
+    /// place, m², about the axes of the body.
+    pub fn mounts(&self) -> Vec<(usize, Se3, Se3, Matrix6<f64>)> {
+        let Self::Tags { slam, .. } = self else { return Vec::new() };
+        let of = |number: usize| {
+            let (pose, covariance) = slam.mount(number)?;
+            Some((number, pose, slam.camera(number)?.on_body, covariance))
+        };
+        (0..MOST_CAMERAS).filter_map(of).collect()
     }
 
     /// The settings that both have.

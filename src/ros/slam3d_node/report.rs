@@ -19,10 +19,11 @@
 use super::filter::Filter;
 use crate::ros::diagnostics::{Dropped, Findings, Level, Percentiles, Received, Values, listed};
 use lienav_io::bag::UNREADABLE;
-use lienav_io::convert::Refusal;
+use lienav_io::convert::{Refusal, quaternion_of};
 use lienav_io::intake::TAG_WORDS;
+use lienav_lie::{LieGroup, Se3};
 use lienav_space::{DropReason, PoseEstimate, Quality};
-use nalgebra::Vector3;
+use nalgebra::{Matrix6, Vector3};
 use r2r::diagnostic_msgs::msg::DiagnosticStatus;
 use std::time::Duration;
 
@@ -44,6 +45,8 @@ pub struct Report {
     pub first_corner: Option<usize>,
     /// Tags that were found to be on something that moves.
     pub found_moving: Vec<u64>,
+    /// Cameras whose places are estimated: number, place on the body, that which is stated, covariance.
+    pub mounts: Vec<(usize, Se3, Se3, Matrix6<f64>)>,
     /// Of `imu`.
     pub imu: Received,
     /// Of `features`, or of all topics of tags.
@@ -79,6 +82,7 @@ impl Default for Report {
             size_factor: None,
             first_corner: None,
             found_moving: Vec::new(),
+            mounts: Vec::new(),
             imu: Received::default(),
             features: Received::default(),
             odometry: Received::default(),
@@ -176,6 +180,7 @@ impl Report {
             size_factor: slam.size_factor(),
             first_corner: slam.first_corner(),
             found_moving: slam.found_moving(),
+            mounts: slam.mounts(),
             ..self
         }
     }
@@ -270,6 +275,9 @@ pub fn status(name: &str, before: &Report, now: &Report) -> DiagnosticStatus {
         values.say("gyro_bias_rad_s", format_args!("{:.5} {:.5} {:.5}", gyro.x, gyro.y, gyro.z));
         values.say("accelerometer_bias_m_s2", format_args!("{:.4} {:.4} {:.4}", force.x, force.y, force.z));
     }
+    for (number, pose, stated, covariance) in &now.mounts {
+        say_mount(&mut values, *number, pose, stated, covariance);
+    }
     values.say("time_jumps", now.time_jumps);
     values.say("widened", now.widened);
     values.percentiles("step_us", now.step_us);
@@ -284,6 +292,18 @@ pub fn say_deviations(values: &mut Values, estimate: &PoseEstimate) {
     values.say("position_std_m", format_args!("{position:.4}"));
     values.say("yaw_std_rad", format_args!("{yaw:.5}"));
     values.say("tilt_std_rad", format_args!("{tilt:.5}"));
+}
+
+/// Where a camera is by the estimate, in the words of a static transform, and how far that is from what is stated, with
+/// standard deviations.
+fn say_mount(values: &mut Values, number: usize, pose: &Se3, stated: &Se3, covariance: &Matrix6<f64>) {
+    let (p, q) = (&pose.translation, quaternion_of(&pose.rotation));
+    let place = format_args!("{:.4} {:.4} {:.4} {:.5} {:.5} {:.5} {:.5}", p.x, p.y, p.z, q.i, q.j, q.k, q.w);
+    values.say(&format!("camera_{number}"), place);
+    let sigma = |first: usize| covariance.fixed_view::<3, 3>(first, first).trace().max(0.0).sqrt();
+    let (shift, turn) = ((p - stated.translation).norm(), (pose.rotation * stated.rotation.inverse()).log().norm());
+    let off = format_args!("{shift:.4} ± {:.4} m, {turn:.4} ± {:.4} rad", sigma(3), sigma(0));
+    values.say(&format!("camera_{number}_off"), off);
 }
 
 /// `~/pose_quality`: the word, and the numbers behind it.

@@ -1,4 +1,4 @@
-//! What the filter knows: navigation state, calibration, landmarks, and the joint covariance of their errors.
+//! What the filter knows: navigation state, calibration, mounts, landmarks, and the joint covariance of their errors.
 //!
 //! [`nav`] has the navigation state, [`errors`] what its errors are, [`landmark`] the landmarks, [`retract`] how
 //! corrections are applied and differences are taken.
@@ -14,7 +14,8 @@ use crate::filter::{Filter, Linearization};
 use calibration::Calibration;
 use errors::Errors;
 use landmark::Landmark;
-use nalgebra::{Matrix6, Vector3};
+use lienav_lie::Se3;
+use nalgebra::{DMatrix, Matrix6, Vector1, Vector3};
 use nav::Nav;
 use serde::{Deserialize, Serialize};
 
@@ -27,6 +28,10 @@ pub struct State {
     pub landmarks: Vec<Landmark>,
     /// Extrinsics and clock of one sensor.
     pub calibration: Calibration,
+    /// Where other sensors are on the body, x_body = R_s x_sensor + t_s, with errors R_s = Exp(ε) R̂_s, t_s = t̂_s + τ: six
+    /// rows each behind those of the calibration.
+    #[serde(default)]
+    pub mounts: Vec<Se3>,
     /// Angular rate of the body at the last propagation, rad/s, in its axes.
     pub rate: Vector3<f64>,
     /// Of the errors, in the coordinates of the filter.
@@ -61,11 +66,37 @@ impl State {
             nav,
             landmarks: Vec::with_capacity(capacity),
             calibration,
+            mounts: Vec::new(),
             rate: Vector3::zeros(),
             covariance: Covariance::new(&own, &calibration.variances(), capacity),
             predicted: nav,
             gravity: GRAVITY,
         }
+    }
+
+    /// Adds sensors whose places on the body have errors (ε, τ) of this joint covariance, six numbers each, independent of
+    /// all others.
+    pub fn add_mounts(&mut self, mounts: &[Se3], covariance: &DMatrix<f64>) {
+        let first = self.covariance.head();
+        self.covariance.insert_before_landmarks(6 * mounts.len());
+        for i in 0..6 * mounts.len() {
+            for j in 0..=i {
+                self.covariance.set(first + i, first + j, &Vector1::new(covariance[(i, j)]));
+            }
+        }
+        self.mounts.extend_from_slice(mounts);
+    }
+
+    /// First row of mount `k`.
+    pub fn mount_row(&self, k: usize) -> usize {
+        self.covariance.head() - 6 * (self.mounts.len() - k)
+    }
+
+    /// Covariance of the errors of all mounts.
+    pub fn mount_covariance(&self) -> DMatrix<f64> {
+        let n = 6 * self.mounts.len();
+        let first = self.covariance.head() - n;
+        DMatrix::from_fn(n, n, |i, j| self.covariance.get(first + i, first + j))
     }
 
     /// Covariance of (δθ, δv, δp, δb_g, δb_a), the errors of [`State::new`].

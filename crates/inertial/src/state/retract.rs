@@ -7,8 +7,8 @@ use super::nav::{Nav, orthogonal};
 use crate::chart::{Centre, Chart};
 use crate::covariance::NAV;
 use crate::filter::Filter;
-use lienav_lie::{LieGroup, So3};
-use nalgebra::{Matrix3, Vector3};
+use lienav_lie::{LieGroup, Se3, So3, hat};
+use nalgebra::{Matrix3, Matrix6, Vector3, Vector6};
 
 /// The exponential of a correction, as it acts on vectors and points of the world.
 struct Motion {
@@ -38,9 +38,34 @@ impl State {
     /// correction is an addition in a chart, the covariance of the landmarks is carried over to the new estimate;
     /// `blocks` is a buffer for that.
     pub fn boxplus(&mut self, delta: &[f64], filter: &Filter, blocks: &mut Vec<Matrix3<f64>>) {
-        self.move_mean(delta, filter, blocks);
+        if filter.errors == Errors::Left && !self.mounts.is_empty() {
+            self.move_with_mounts(delta, filter, blocks);
+        } else {
+            self.move_mean(delta, filter, blocks);
+        }
         if !blocks.is_empty() {
             self.covariance.transform_landmarks(blocks);
+        }
+    }
+
+    /// The same as [`State::move_mean`], with the covariance of mounts: the error of the pose of a sensor, Ad_X δ beside that
+    /// of the body, is left what it is as well, and so is that of the pose of a tag, (a_i, e_i + p̂_i^ a_i): what two of them
+    /// were measured to have in common stays so.
+    fn move_with_mounts(&mut self, delta: &[f64], filter: &Filter, blocks: &mut Vec<Matrix3<f64>>) {
+        let (to_world, first) = (adjoint(&pose(&self.nav)), self.mount_row(0));
+        for (k, mount) in self.mounts.iter().enumerate() {
+            self.covariance.transform_head(first + 6 * k, &(to_world * about_body(&mount.translation)));
+        }
+        let places: Vec<Vector3<f64>> = self.landmarks.iter().map(|landmark| landmark.position).collect();
+        self.move_mean(delta, filter, blocks);
+        for (place, turn) in self.tags() {
+            let moved = places[place] - self.landmarks[place].position;
+            let rows = [place, turn].map(|i| self.covariance.row_of(i));
+            self.covariance.shear(rows, &hat(&moved));
+        }
+        let back = adjoint(&pose(&self.nav).inverse());
+        for (k, mount) in self.mounts.iter().enumerate() {
+            self.covariance.transform_head(first + 6 * k, &(about_body(&-mount.translation) * back));
         }
     }
 
@@ -51,7 +76,22 @@ impl State {
         let before = self.nav;
         self.nav = plus(&before, delta, filter.errors);
         let first_row = self.covariance.head();
-        self.calibration.correct(&delta[NAV..first_row]);
+        let (calibration, mounts) = delta[NAV..first_row].split_at(first_row - NAV - 6 * self.mounts.len());
+        self.calibration.correct(calibration);
+        for (mount, d) in self.mounts.iter_mut().zip(mounts.chunks_exact(6)) {
+            let d = Vector6::from_column_slice(d);
+            *mount = if filter.errors == Errors::Left {
+                // The pose of the sensor in the world gets its correction on the group, as that of the body does.
+                let body = pose(&before);
+                let [turn, place] = [part(delta, ROTATION), part(delta, POSITION)];
+                let of_body = Vector6::new(turn.x, turn.y, turn.z, place.x, place.y, place.z);
+                let all = of_body + adjoint(&body) * about_body(&mount.translation) * d;
+                pose(&self.nav).inverse() * Se3::exp(&all) * body * *mount
+            } else {
+                Se3::new(So3::exp(&part(d.as_slice(), 0)) * mount.rotation, mount.translation + part(d.as_slice(), 3))
+            };
+            mount.rotation = orthogonal(&mount.rotation);
+        }
         let parts = delta[first_row..].chunks_exact(3).map(|d| Vector3::new(d[0], d[1], d[2]));
         match filter.errors {
             Errors::Additive => {
@@ -76,6 +116,10 @@ impl State {
             }
             Errors::Left => {
                 let motion = Motion::of(delta);
+                if !self.mounts.is_empty() {
+                    self.move_tags(delta, first_row);
+                    return;
+                }
                 for (landmark, e) in self.landmarks.iter_mut().zip(parts) {
                     if let Kind::CloneRotation(rotation) = landmark.kind {
                         landmark.kind = Kind::CloneRotation(orthogonal(&(motion.turn * So3::exp(&e) * rotation)));
@@ -96,6 +140,28 @@ impl State {
                     blocks.clear();
                 }
             }
+        }
+    }
+
+    /// Where the places and the rotations of tags are among the landmarks.
+    fn tags(&self) -> Vec<(usize, usize)> {
+        let is_turn = |landmark: &Landmark| matches!(landmark.kind, Kind::CloneRotation(_));
+        let turn_of = |id: u64| self.landmarks.iter().position(|other| other.id == id && is_turn(other));
+        let places = self.landmarks.iter().enumerate().filter(|(_, one)| one.kind == Kind::ClonePlace);
+        places.filter_map(|(place, one)| Some((place, turn_of(one.id)?))).collect()
+    }
+
+    /// Tags get their corrections on the group, each with its own rotation.
+    fn move_tags(&mut self, delta: &[f64], first_row: usize) {
+        let xi = Vector6::from_fn(|k, _| delta[if k < 3 { ROTATION + k } else { POSITION + k - 3 }]);
+        for (place, turn) in self.tags() {
+            let [e, a] = [place, turn].map(|i| part(delta, first_row + 3 * i));
+            let Kind::CloneRotation(rotation) = self.landmarks[turn].kind else { continue };
+            let before = Se3::new(rotation, self.landmarks[place].position);
+            let own = about_body(&before.translation) * Vector6::new(a.x, a.y, a.z, e.x, e.y, e.z);
+            let after = Se3::exp(&(xi + own)) * before;
+            self.landmarks[place].position = after.translation;
+            self.landmarks[turn].kind = Kind::CloneRotation(orthogonal(&after.rotation));
         }
     }
 
@@ -142,6 +208,24 @@ impl State {
         }
         Some(delta)
     }
+}
+
+fn pose(nav: &Nav) -> Se3 {
+    Se3::new(nav.rotation, nav.position)
+}
+
+/// Ad of a pose.
+pub fn adjoint(pose: &Se3) -> Matrix6<f64> {
+    Matrix6::from_columns(&std::array::from_fn::<_, 6, _>(|k| {
+        pose.adjoint_apply(&Vector6::from_fn(|i, _| f64::from(u8::from(i == k))))
+    }))
+}
+
+/// What a rotation and a shift of something at t are as a motion about the origin, (ε, τ) ↦ (ε, τ + t^ ε).
+pub fn about_body(t: &Vector3<f64>) -> Matrix6<f64> {
+    let mut by = Matrix6::identity();
+    by.fixed_view_mut::<3, 3>(3, 0).copy_from(&hat(t));
+    by
 }
 
 /// Whether a landmark is moved by the exponential of SE₂₊ₙ(3), which leaves its error what it is.

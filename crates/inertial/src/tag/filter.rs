@@ -190,7 +190,7 @@ impl TagFilter {
         }
         for sight in sights.iter().take(MOST_SIGHTS) {
             if self.moving.contains(sight.id) {
-                self.moving.follow(state, sight, self.frame, &self.filter);
+                self.moving.follow(state, &sight.placed(state), self.frame, &self.filter);
             } else if !self.is_known(state, sight.id) {
                 self.initialize(state, sight, sights, &mut corrected);
             }
@@ -242,7 +242,8 @@ impl TagFilter {
     }
 
     /// Takes in a tag of the state or of the map; of two poses, the others of the frame may decide.
-    fn take(&mut self, state: &mut State, sight: &Sight, all: &[Sight], is_last: bool) -> Outcome {
+    fn take(&mut self, state: &mut State, of: &Sight, all: &[Sight], is_last: bool) -> Outcome {
+        let sight = &of.placed(state);
         if let (Some(known), None) = (self.known.get(&sight.id), landmark::find(state, sight.id))
             && !known.is_exact()
         {
@@ -251,18 +252,18 @@ impl TagFilter {
                 landmark::append_known(state, sight.id, known);
             }
         }
-        let Some(joint) = self.joint(state, sight.id) else { return Outcome::Unexplained };
+        let Some(joint) = self.joint(state, sight) else { return Outcome::Unexplained };
         let is_narrow = joint.rotation_sigma() < NARROW;
         let set_aside = |outcome: Outcome| if is_last { outcome } else { Outcome::Ambiguous };
         let found = match choose(sight, &joint, is_narrow, self.options.odds) {
             Some((found, None)) if is_narrow => found,
-            Some((found, None)) => match self.weigh(state, sight, &joint, &found, all) {
+            Some((found, None)) => match self.weigh(state, of, &joint, &found, all) {
                 weight if weight.is_contradicted() => return set_aside(Outcome::Gated),
                 _ => found,
             },
             Some((one, Some(two))) => {
                 let both = [one, two];
-                let weights = both.map(|one| self.weigh(state, sight, &joint, &one, all));
+                let weights = both.map(|one| self.weigh(state, of, &joint, &one, all));
                 let margin = both[1].cost + weights[1].cost - both[0].cost - weights[0].cost;
                 let [is_first, is_second] = weights.map(|weight| !weight.is_contradicted());
                 match (is_first, is_second) {
@@ -328,10 +329,10 @@ impl TagFilter {
     }
 
     /// What the corners of a tag of the state or of the map depend on.
-    fn joint(&self, state: &State, id: u64) -> Option<Joint> {
-        match self.known.get(&id).filter(|known| known.is_exact()) {
-            Some(known) => Some(Joint::of_known(state, &known.pose)),
-            None => landmark::find(state, id).and_then(|tag| Joint::of_state(state, &tag)),
+    fn joint(&self, state: &State, sight: &Sight) -> Option<Joint> {
+        match self.known.get(&sight.id).filter(|known| known.is_exact()) {
+            Some(known) => Some(Joint::of_known(state, &known.pose, sight.mount)),
+            None => landmark::find(state, sight.id).and_then(|tag| Joint::of_state(state, &tag, sight.mount)),
         }
     }
 
@@ -342,10 +343,11 @@ impl TagFilter {
         let by = found.weights();
         let is_other = |other: &&Sight| !std::ptr::eq(*other, sight) && !self.unclear.contains(&other.id);
         for other in all.iter().take(MOST_SIGHTS).filter(is_other) {
-            let Some(own) = self.joint(state, other.id) else { continue };
+            let Some(own) = self.joint(state, other) else { continue };
             let given = own.given(state, joint, &by, &information);
-            let cost =
-                given.and_then(|given| maximize(other, &given, &given.mean)).map_or(f64::INFINITY, |one| one.cost);
+            let cost = given
+                .and_then(|given| maximize(&other.placed(state), &given, &given.mean))
+                .map_or(f64::INFINITY, |one| one.cost);
             weight.cost += cost.min(MOST_EVIDENCE);
             if cost <= self.bound {
                 weight.agree += 1;
@@ -364,6 +366,7 @@ impl TagFilter {
         const CLEAR: (f64, f64) = (0.2, 0.3);
         /// Of one of two poses, the rotation is known to this angle.
         const EITHER: f64 = 1.0;
+        let sight = &sight.placed(state);
         let is_full = state.landmarks.len() >= 2 * self.options.most_tags;
         let Some(solutions) = solve(sight).filter(|_| !is_full) else {
             corrected.unexplained += 1;
@@ -392,7 +395,8 @@ impl TagFilter {
         let range = (pose.translation - sight.on_body.translation).norm();
         let spread = |row: usize| covariance.fixed_view::<3, 3>(row, row).trace().sqrt();
         if spread(0) < CLEAR.0 * range && (clear.is_none() || spread(3) < CLEAR.1) {
-            landmark::append_seen(state, sight.id, &pose, &(0.5 * (covariance + covariance.transpose())));
+            let covariance = 0.5 * (covariance + covariance.transpose());
+            landmark::append_seen(state, sight.id, &pose, &covariance, sight.mount);
             corrected.initialized += 1;
             if clear.is_none() {
                 self.unclear.insert(sight.id);

@@ -1,10 +1,12 @@
 //! What six numbers of the state do to the pose of a tag relative to the body.
 //!
-//! Of a tag in the state, y = (e_i, a_i); of one whose place in the world is known, y = (ξ_R, ξ_p). All that the corners
+//! Of a tag in the state, y = (e_i, a_i); of one whose place in the world is known, y = (ξ_R, ξ_p); where the place of the
+//! camera is not known well, it is a part of them ([`numbers`](super::numbers)). All that the corners
 //! of a tag say of a state is in y: the maximum a posteriori is found in six numbers, and the rest follows by its
 //! covariance with y.
 
 use super::landmark::TagRows;
+use super::numbers::Numbers;
 use crate::state::State;
 use crate::state::errors::{POSITION, ROTATION};
 use lienav_lie::{LieGroup, Se3, So3, hat};
@@ -13,16 +15,26 @@ use nalgebra::{Matrix3, Matrix6, SMatrix, Vector3, Vector6};
 /// Six numbers and the pose of a tag that depends on them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Joint {
-    /// Their rows in the state.
-    pub rows: [usize; 6],
+    /// What they are in the state.
+    pub numbers: Numbers,
     /// Their mean.
     pub mean: Vector6<f64>,
     /// Their covariance.
     pub prior: Matrix6<f64>,
     body: Se3,
     tag: Se3,
-    /// Of a tag in the state.
-    turned: Option<Turned>,
+    kind: Kind,
+}
+
+/// What the numbers are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Kind {
+    /// The body's, before a tag whose place is known: T = Exp(y) X̂.
+    Known,
+    /// Those of a tag of the state.
+    InState(Turned),
+    /// Those of a tag of the state less those of the sensor: the tag is seen at Exp(y) T̂.
+    Seen,
 }
 
 /// The rotation of the body that a correction of a tag brings with it, ξ_R = ψ₀ + G (y − mean).
@@ -39,23 +51,30 @@ impl Turned {
 }
 
 impl Joint {
-    /// Of a tag in the state; `None` where its covariance is not positive definite.
-    pub fn of_state(state: &State, tag: &TagRows) -> Option<Self> {
+    /// Of a tag in the state, seen by the sensor of a mount, where that has errors; `None` where its covariance is not
+    /// positive definite.
+    pub fn of_state(state: &State, tag: &TagRows, mount: Option<usize>) -> Option<Self> {
         let [e, a] = tag.rows;
-        let rows = [e, e + 1, e + 2, a, a + 1, a + 2];
-        let p = &state.covariance;
-        let prior = Matrix6::from_fn(|i, j| p.get(rows[i], rows[j]));
-        let with_turn = SMatrix::<f64, 6, 3>::from_fn(|i, j| p.get(rows[i], ROTATION + j));
-        let turned = Turned { first: Vector3::zeros(), by: prior.cholesky()?.solve(&with_turn).transpose() };
-        Some(Self { rows, mean: Vector6::zeros(), prior, body: body(state), tag: tag.pose, turned: Some(turned) })
+        if let Some(numbers) = mount.and_then(|k| Numbers::of_tag_and_mount(state, tag, k)) {
+            let prior = numbers.with(&numbers, &state.covariance);
+            let kind = Kind::Seen;
+            return Some(Self { numbers, mean: Vector6::zeros(), prior, body: body(state), tag: tag.pose, kind });
+        }
+        let numbers = Numbers::rows([e, e + 1, e + 2, a, a + 1, a + 2]);
+        let prior = numbers.with(&numbers, &state.covariance);
+        let with_turn = numbers.with_rotation(&state.covariance).transpose();
+        let kind =
+            Kind::InState(Turned { first: Vector3::zeros(), by: prior.cholesky()?.solve(&with_turn).transpose() });
+        Some(Self { numbers, mean: Vector6::zeros(), prior, body: body(state), tag: tag.pose, kind })
     }
 
-    /// Of a tag whose pose in the world is known.
-    pub fn of_known(state: &State, tag: &Se3) -> Self {
+    /// Of a tag whose pose in the world is known, seen by the sensor of a mount, where that has errors.
+    pub fn of_known(state: &State, tag: &Se3, mount: Option<usize>) -> Self {
         let [r, p] = [ROTATION, POSITION];
-        let rows = [r, r + 1, r + 2, p, p + 1, p + 2];
-        let prior = Matrix6::from_fn(|i, j| state.covariance.get(rows[i], rows[j]));
-        Self { rows, mean: Vector6::zeros(), prior, body: body(state), tag: *tag, turned: None }
+        let with_mount = mount.and_then(|k| Numbers::of_body_and_mount(state, k));
+        let numbers = with_mount.unwrap_or_else(|| Numbers::rows([r, r + 1, r + 2, p, p + 1, p + 2]));
+        let prior = numbers.with(&numbers, &state.covariance);
+        Self { numbers, mean: Vector6::zeros(), prior, body: body(state), tag: *tag, kind: Kind::Known }
     }
 
     /// A body at this pose, of which next to nothing is known, and a tag whose pose in the world is known.
@@ -63,23 +82,23 @@ impl Joint {
         /// A radian and ten metres.
         const WIDE: [f64; 6] = [1.0, 1.0, 1.0, 100.0, 100.0, 100.0];
         let prior = Matrix6::from_diagonal(&Vector6::from(WIDE));
-        Self { rows: [0; 6], mean: Vector6::zeros(), prior, body: *body, tag: *tag, turned: None }
+        let numbers = Numbers::rows([0; 6]);
+        Self { numbers, mean: Vector6::zeros(), prior, body: *body, tag: *tag, kind: Kind::Known }
     }
 
     /// The same after six other numbers of the state got this posterior: y_k = P L u, and P ← P − P_·k A P_k· with
     /// A = L S⁻¹ Lᵀ.
     pub fn given(&self, state: &State, other: &Self, by: &Vector6<f64>, a: &Matrix6<f64>) -> Option<Self> {
         let p = &state.covariance;
-        let cross = Matrix6::from_fn(|i, j| p.get(self.rows[i], other.rows[j]));
+        let cross = self.numbers.with(&other.numbers, p);
         let prior = self.prior - cross * a * cross.transpose();
         let prior = 0.5 * (prior + prior.transpose());
         let mut given = Self { mean: self.mean + cross * by, prior, ..*self };
-        if self.turned.is_some() {
-            let turn = SMatrix::<f64, 3, 6>::from_fn(|i, j| p.get(ROTATION + i, other.rows[j]));
-            let own = SMatrix::<f64, 3, 6>::from_fn(|i, j| p.get(ROTATION + i, self.rows[j]));
+        if let Kind::InState(_) = self.kind {
+            let [turn, own] = [other, self].map(|one| one.numbers.with_rotation(p));
             let with_turn = own - turn * a * cross.transpose();
             let by_y = prior.cholesky()?.solve(&with_turn.transpose()).transpose();
-            given.turned = Some(Turned { first: turn * by, by: by_y });
+            given.kind = Kind::InState(Turned { first: turn * by, by: by_y });
         }
         Some(given)
     }
@@ -95,7 +114,18 @@ impl Joint {
     pub fn pose(&self, y: &Vector6<f64>) -> (Se3, Matrix6<f64>) {
         let mut derivative = Matrix6::zeros();
         let [first, last] = halves(y);
-        let Some(turned) = &self.turned else {
+        if self.kind == Kind::Seen {
+            let seen = Se3::exp(y) * self.tag;
+            let back: Matrix3<f64> = self.body.rotation.matrix().transpose();
+            for k in 0..6 {
+                let [turn, shift] = halves(&Se3::dexp(y, &unit(k)));
+                let moved = back * (turn.cross(&seen.translation) + shift);
+                derivative.fixed_view_mut::<3, 1>(0, k).copy_from(&moved);
+                derivative.fixed_view_mut::<3, 1>(3, k).copy_from(&(back * turn));
+            }
+            return (self.body.inverse() * seen, derivative);
+        }
+        let Kind::InState(turned) = &self.kind else {
             // T = Exp(y) T̂, and T⁺ = Exp(J dy) T.
             let moved = Se3::exp(y) * self.body;
             let back: Matrix3<f64> = moved.rotation.matrix().transpose();
@@ -126,8 +156,10 @@ impl Joint {
 
     /// The numbers for which the tag has this pose relative to the body.
     pub fn numbers_of(&self, pose: &Se3) -> Vector6<f64> {
-        let Some(turned) = &self.turned else {
-            return (self.tag * pose.inverse() * self.body.inverse()).log();
+        let turned = match &self.kind {
+            Kind::Known => return (self.tag * pose.inverse() * self.body.inverse()).log(),
+            Kind::Seen => return (self.body * *pose * self.tag.inverse()).log(),
+            Kind::InState(turned) => turned,
         };
         let a = (self.body.rotation * pose.rotation * self.tag.rotation.inverse()).log();
         let moved = self.body.rotation * pose.translation - (self.tag.translation - self.body.translation);

@@ -9,12 +9,14 @@
 //! so that the pose of the tag relative to the body, z = Rᵀ(p_i − p) and RᵀR_i, has δz = R̂ᵀe_i and the rotation R̂ᵀa_i
 //! whatever the error of the body's pose: the four directions that cannot be seen have no column.
 
+use super::mounted::{Term, mount_term};
 use crate::chart::Chart;
 use crate::clone::remove_clone;
 use crate::covariance::NAV;
 use crate::state::State;
 use crate::state::errors::{POSITION, ROTATION};
 use crate::state::landmark::{Kind, Landmark};
+use crate::state::retract::about_body;
 use lienav_lie::{LieGroup, Se3, hat};
 use nalgebra::{Matrix3, Matrix6, SMatrix, Vector3, Vector6};
 
@@ -71,19 +73,39 @@ pub fn remove(state: &mut State, id: u64) {
 }
 
 /// Adds a tag at this pose relative to the body, with this covariance of (δz, φ) in the axes of the body. It is
-/// independent of the pose of the body.
-pub fn append_seen(state: &mut State, id: u64, on_body: &Se3, covariance: &Matrix6<f64>) {
+/// independent of the pose of the body; not so of a mount with errors whose camera has seen it.
+pub fn append_seen(state: &mut State, id: u64, on_body: &Se3, covariance: &Matrix6<f64>, mount: Option<usize>) {
     let nav = &state.nav;
     let pose = Se3::new(nav.rotation, nav.position) * *on_body;
     let turn = *nav.rotation.matrix();
     let block = |row: usize, column: usize| turn * covariance.fixed_view::<3, 3>(row, column) * turn.transpose();
     let (own, cross, turned) = (block(0, 0), block(3, 0), block(3, 3));
+    if let Some((rows, by)) = mount.and_then(|k| mounted(state, &pose, k)) {
+        let mut rest = Matrix6::zeros();
+        rest.fixed_view_mut::<3, 3>(0, 0).copy_from(&own);
+        rest.fixed_view_mut::<3, 3>(3, 0).copy_from(&cross);
+        rest.fixed_view_mut::<3, 3>(0, 3).copy_from(&cross.transpose());
+        rest.fixed_view_mut::<3, 3>(3, 3).copy_from(&turned);
+        let errors: [(usize, Vector6<f64>); 6] = std::array::from_fn(|k| (rows[k], by.column(k).into_owned()));
+        append_from(state, id, &pose, &errors, &rest);
+        return;
+    }
     let none = SMatrix::<f64, 3, NAV>::zeros();
     let row = state.covariance.dim();
     state.covariance.append(&none, &own);
     state.covariance.append(&none, &turned);
     state.covariance.set(row + 3, row, &cross);
     push(state, id, &pose);
+}
+
+/// What errors of a mount are of (e_i, a_i) of a tag that its sensor sees: n_i = n.
+fn mounted(state: &State, tag: &Se3, mount: usize) -> Option<([usize; 6], Matrix6<f64>)> {
+    let Term { rows, by } = mount_term(state, mount)?;
+    let n = about_body(&-tag.translation) * by?;
+    let mut swapped = Matrix6::zeros();
+    swapped.fixed_view_mut::<3, 6>(0, 0).copy_from(&n.fixed_view::<3, 6>(3, 0));
+    swapped.fixed_view_mut::<3, 6>(3, 0).copy_from(&n.fixed_view::<3, 6>(0, 0));
+    Some((rows, swapped))
 }
 
 /// Adds a tag of a map: e_i = −ξ_p + p̂_i^ ξ_R + n and a_i = −ξ_R + n.

@@ -104,6 +104,7 @@ fn iterate(
 #[derive(Clone, Debug, Default)]
 pub struct Columns {
     selected: Vec<f64>,
+    more: Vec<f64>,
     w: Vec<f64>,
     delta: Vec<f64>,
     blocks: Vec<Matrix3<f64>>,
@@ -113,6 +114,7 @@ impl Columns {
     /// Room for states of so many rows.
     pub fn reserve(&mut self, rows: usize) {
         self.selected.reserve(6 * rows);
+        self.more.reserve(6 * rows);
         self.w.reserve(6 * rows);
         self.delta.reserve(rows);
         self.blocks.reserve(rows / 3);
@@ -121,7 +123,7 @@ impl Columns {
     /// Takes a posterior in.
     pub fn apply(&mut self, state: &mut State, joint: &Joint, found: &Posterior, filter: &Filter) {
         let n = state.covariance.dim();
-        state.covariance.copy_columns(&joint.rows.map(|row| (row, 1.0)), &mut self.selected);
+        joint.numbers.columns(&state.covariance, &mut self.more, &mut self.selected);
         let by = found.factor * found.u;
         let Some(inverse) = found.spread.transpose().try_inverse() else { return };
         let gain = found.factor * inverse;

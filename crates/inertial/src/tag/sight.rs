@@ -1,6 +1,7 @@
 //! A tag in the image of a camera on the body: four corners, eight numbers.
 
 use super::lens::Lens;
+use crate::state::State;
 use lienav_lie::{LieGroup, Se3, So3, hat};
 use nalgebra::{Matrix3, Matrix6, SMatrix, SVector, Vector2, Vector3, Vector6};
 
@@ -19,6 +20,8 @@ pub struct Sight {
     pub lens: Lens,
     /// Where it is: x_body = R_s x_camera + t_s.
     pub on_body: Se3,
+    /// The [mount](crate::state::State::mounts) that has it, where its place has errors.
+    pub mount: Option<usize>,
     /// Where the square is on what `id` names, x_tag = R x_square + t: a tag by itself is the square; of several on one
     /// board, each has its own place.
     pub on_tag: Se3,
@@ -42,6 +45,13 @@ pub struct Fit {
 }
 
 impl Sight {
+    /// The same by the camera where a state has it on the body.
+    #[must_use]
+    pub fn placed(&self, state: &State) -> Self {
+        let on_body = self.mount.and_then(|k| state.mounts.get(k)).copied().unwrap_or(self.on_body);
+        Self { on_body, ..*self }
+    }
+
     /// Where corner `k` is on the tag, m.
     pub fn corner(&self, k: usize) -> Vector3<f64> {
         const SIGNS: [[f64; 2]; 4] = [[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]];

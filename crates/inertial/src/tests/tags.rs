@@ -11,6 +11,7 @@ use crate::tag::filter::{TagFilter, TagOptions};
 use crate::tag::joint::Joint;
 use crate::tag::landmark::{KnownTag, TagRows, append_known, append_seen, find, remove};
 use crate::tag::lens::{Distortion, Lens};
+use crate::tag::mounted::Term;
 use crate::tag::posterior::{Columns, maximize};
 use crate::tag::sight::{NUMBERS, Sight, moved};
 use crate::tag::square::solve;
@@ -44,7 +45,7 @@ fn square(
     let on_body = Se3::new(looks_along_x(), Vector3::new(0.1, 0.02, -0.03));
     let (size_m, sigma) = (0.15, noise_px.max(0.1));
     let corners = [Vector2::zeros(); 4];
-    let mut sight = Sight { id, lens: lens(distortion), on_body, on_tag, size_m, corners, sigma };
+    let mut sight = Sight { id, lens: lens(distortion), on_body, mount: None, on_tag, size_m, corners, sigma };
     for k in 0..4 {
         let x = on_body.inverse().transform(&tag.transform(&sight.corner(k)));
         let noise = Vector2::new(normal.one(), normal.one()) * noise_px;
@@ -171,7 +172,7 @@ fn with_tags(normal: &mut Normal) -> (State, [Se3; 2]) {
     let tags = [before(normal, 2.0), before(normal, 3.0)];
     for (id, tag) in tags.iter().enumerate() {
         let root = Matrix6::from_fn(|_, _| 0.02 * normal.one());
-        append_seen(&mut state, id as u64, tag, &(root * root.transpose() + Matrix6::identity() * 1e-4));
+        append_seen(&mut state, id as u64, tag, &(root * root.transpose() + Matrix6::identity() * 1e-4), None);
     }
     // What the robot does between makes all of it correlated.
     let filter = TagFilter::new(BTreeMap::new(), TagOptions::default());
@@ -191,15 +192,16 @@ fn six_numbers_do_to_a_tag_what_the_correction_of_the_state_does() {
         let world = Se3::new(state.nav.rotation, state.nav.position) * tags[1];
         for is_known in [false, true] {
             let joint = if is_known {
-                Joint::of_known(&state, &world)
+                Joint::of_known(&state, &world, None)
             } else {
-                Joint::of_state(&state, &find(&state, 1).unwrap()).unwrap()
+                Joint::of_state(&state, &find(&state, 1).unwrap(), None).unwrap()
             };
             let weights = Vector6::from_fn(|i, _| normal.one() * 0.3 / joint.prior[(i, i)].sqrt());
             let y = joint.prior * weights;
             let n = state.covariance.dim();
-            let delta: Vec<f64> =
-                (0..n).map(|i| (0..6).map(|k| state.covariance.get(i, joint.rows[k]) * weights[k]).sum()).collect();
+            let delta: Vec<f64> = (0..n)
+                .map(|i| (0..6).map(|k| state.covariance.get(i, joint.numbers.own.rows[k]) * weights[k]).sum())
+                .collect();
             let mut after = state.clone();
             after.boxplus(&delta, &filter, &mut Vec::new());
             let place = if is_known { world } else { find(&after, 1).unwrap().pose };
@@ -220,6 +222,105 @@ fn six_numbers_do_to_a_tag_what_the_correction_of_the_state_does() {
             }
         }
     }
+}
+
+/// A state without tags whose body has two cameras with errors.
+fn with_mounts(normal: &mut Normal) -> State {
+    let mounts = [0, 1].map(|_| Se3::new(looks_along_x() * So3::exp(&normal.vector(0.3)), normal.vector(0.5)));
+    let root = DMatrix::from_fn(12, 12, |_, _| 0.01 * normal.one());
+    let covariance: DMatrix<f64> = &root * root.transpose() + DMatrix::identity(12, 12) * 1e-5;
+    let mut state = normal.state(0, &Filter::GROUP);
+    state.gravity = 0.0;
+    append_seen(&mut state, 9, &before(normal, 3.0), &(Matrix6::identity() * 1e-4), None);
+    let alone = state.covariance.to_matrix();
+    state.add_mounts(&mounts[..1], &covariance.view((0, 0), (6, 6)).into_owned());
+    state.add_mounts(&mounts[1..], &covariance.view((6, 6), (6, 6)).into_owned());
+    let all = state.covariance.to_matrix();
+    let head = state.covariance.head();
+    let is_mount = |i: &usize| (head - 12..head).contains(i);
+    let others: Vec<usize> = (0..all.nrows()).filter(|i| !is_mount(i)).collect();
+    assert_eq!(all.select_rows(&others).select_columns(&others), alone);
+    assert_eq!(state.mount_covariance().view((6, 6), (6, 6)), covariance.view((6, 6), (6, 6)));
+    assert_eq!([state.mount_row(0), state.mount_row(1)], [head - 12, head - 6]);
+    state
+}
+
+/// What errors of a mount do to the six numbers of a tag is what they do to the tag in the image.
+#[test]
+fn six_numbers_have_the_errors_of_a_mount() {
+    let mut normal = Normal::new(41);
+    for _ in 0..20 {
+        let mut state = with_mounts(&mut normal);
+        let seen = before(&mut normal, 2.0);
+        append_seen(&mut state, 1, &seen, &(Matrix6::identity() * 1e-4), Some(1));
+        let tag = find(&state, 1).unwrap();
+        for is_known in [false, true] {
+            let joint = if is_known {
+                Joint::of_known(&state, &tag.pose, Some(1))
+            } else {
+                Joint::of_state(&state, &tag, Some(1)).unwrap()
+            };
+            let Term { rows, by } = joint.numbers.mount.unwrap();
+            let (first, by) = (rows[0], by.unwrap());
+            let in_camera = |state: &State, mount: &Se3, place: &Se3| {
+                (Se3::new(state.nav.rotation, state.nav.position) * *mount).inverse() * *place
+            };
+            for k in 0..6 {
+                let change = |h: f64| {
+                    let mut delta = vec![0.0; state.covariance.dim()];
+                    delta[first + k] = h;
+                    let mut after = state.clone();
+                    after.boxplus(&delta, &Filter::GROUP, &mut Vec::new());
+                    let expected = in_camera(&after, &after.mounts[1], &tag.pose);
+                    let numbers = state.mounts[1].inverse() * joint.pose(&(by.column(k) * h)).0;
+                    (numbers.inverse() * expected).log().norm()
+                };
+                assert!(change(1e-4) < 1e-7, "{is_known} {k} {:e}", change(1e-4));
+            }
+        }
+    }
+}
+
+/// How well a camera sees a new tag has nothing to do with how well its own place on the body is known; how well the body
+/// knows the tag has.
+#[test]
+fn a_new_tag_is_as_uncertain_for_its_camera_as_its_corners() {
+    let mut normal = Normal::new(42);
+    let mut state = with_mounts(&mut normal);
+    let seen = before(&mut normal, 2.0);
+    let root = Matrix6::from_fn(|_, _| 0.02 * normal.one());
+    let own = root * root.transpose() + Matrix6::identity() * 1e-4;
+    append_seen(&mut state, 1, &seen, &own, Some(0));
+    let tag = find(&state, 1).unwrap();
+    // (δz, φ) in the axes of the body, of Exp(y) T̂.
+    let seen_by = |mount: Option<usize>| {
+        let joint = Joint::of_state(&state, &tag, mount).unwrap();
+        let (_, by_y) = joint.pose(&Vector6::zeros());
+        by_y * joint.prior * by_y.transpose()
+    };
+    assert!((seen_by(Some(0)) - own).amax() < 1e-10 * own.amax());
+    assert!((seen_by(None) - own).symmetric_eigenvalues().min() > 0.0, "wider");
+    // What the covariance with the other numbers is shows in a posterior: that of the whole state.
+    let joint = Joint::of_state(&state, &tag, Some(1)).unwrap();
+    let camera = Se3::new(looks_along_x(), Vector3::new(0.1, 0.02, -0.03));
+    let view = state.mounts[1].inverse() * joint.pose(&Vector6::zeros()).0;
+    let mut sight = self::seen(1, &(camera * view), Distortion::None, 0.0, &mut normal).unwrap();
+    (sight.on_body, sight.mount) = (state.mounts[1], Some(1));
+    let found = maximize(&sight, &joint, &Vector6::zeros()).unwrap();
+    let mut after = state.clone();
+    Columns::default().apply(&mut after, &joint, &found, &Filter::GROUP);
+    let (pose, by_y) = joint.pose(&found.y);
+    let h_y = sight.see(&pose).unwrap().1 * by_y;
+    let p = state.covariance.to_matrix();
+    let mut h = DMatrix::zeros(NUMBERS, p.nrows());
+    for Term { rows, by } in [joint.numbers.own, joint.numbers.mount.unwrap()] {
+        let h_rows = h_y * by.unwrap();
+        (0..6).for_each(|k| h.column_mut(rows[k]).copy_from(&h_rows.column(k)));
+    }
+    let s = &h * &p * h.transpose() + DMatrix::identity(NUMBERS, NUMBERS);
+    let expected = &p - &p * h.transpose() * s.try_inverse().unwrap() * &h * &p;
+    let error = (after.covariance.to_matrix() - &expected).norm() / expected.norm();
+    assert!(error < 1e-4, "{error:e}");
 }
 
 /// Corners have no column of heading and position: what is known of a turn about the vertical and of shifts is, after
@@ -273,7 +374,7 @@ fn a_posterior_is_an_update_of_the_whole_state() {
     let mut normal = Normal::new(6);
     let (state, tags) = with_tags(&mut normal);
     let sight = seen(0, &moved(&tags[0], &Vector6::repeat(1e-3)), Distortion::None, 0.0, &mut normal).unwrap();
-    let joint = Joint::of_state(&state, &find(&state, 0).unwrap()).unwrap();
+    let joint = Joint::of_state(&state, &find(&state, 0).unwrap(), None).unwrap();
     let found = maximize(&sight, &joint, &Vector6::zeros()).unwrap();
     let mut after = state.clone();
     Columns::default().apply(&mut after, &joint, &found, &Filter::GROUP);
@@ -281,7 +382,7 @@ fn a_posterior_is_an_update_of_the_whole_state() {
     let h_y = sight.see(&pose).unwrap().1 * by_y;
     let p = state.covariance.to_matrix();
     let mut h = DMatrix::zeros(NUMBERS, p.nrows());
-    (0..6).for_each(|k| h.column_mut(joint.rows[k]).copy_from(&h_y.column(k)));
+    (0..6).for_each(|k| h.column_mut(joint.numbers.own.rows[k]).copy_from(&h_y.column(k)));
     let s = &h * &p * h.transpose() + DMatrix::identity(NUMBERS, NUMBERS);
     let expected = &p - &p * h.transpose() * s.try_inverse().unwrap() * &h * &p;
     let error = (after.covariance.to_matrix() - &expected).norm() / expected.norm();

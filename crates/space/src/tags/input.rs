@@ -79,7 +79,7 @@ impl TagSeen {
         };
         // What a place on a board is off by is seen in the image.
         let sigma = sigma.hypot(off_m * (corners[1] - corners[0]).norm() / size_m);
-        Sight { id, lens: camera.lens, on_body: camera.on_body, on_tag, size_m, corners, sigma }
+        Sight { id, lens: camera.lens, on_body: camera.on_body, mount: None, on_tag, size_m, corners, sigma }
     }
 }
 

@@ -1,7 +1,7 @@
 //! A run that has begun: the state at its instant, and what is taken in there.
 
 use super::face_on::Doubt;
-use super::inbox::What;
+use super::inbox::{MOST_CAMERAS, What};
 use super::inertial::moved_to;
 use super::input::BodyTwist;
 use super::motion::{Motion, Place};
@@ -23,7 +23,7 @@ use lienav_inertial::step::Step as Correction;
 use lienav_inertial::tag::filter::{Corrected, TagFilter, TagOptions};
 use lienav_inertial::tag::sight::Sight;
 use lienav_lie::{Se3, hat};
-use nalgebra::{Matrix3, Matrix6, SMatrix, Vector3};
+use nalgebra::{DMatrix, Matrix3, Matrix6, SMatrix, Vector3};
 
 /// By how much a state that is lost is uncertain, by axis: rotation, rad; velocity, m/s; position, m.
 pub const LOST_SIGMA: [f64; 3] = [0.3, 0.5, 0.5];
@@ -55,6 +55,8 @@ pub struct Running {
     pub only_known: bool,
     /// Cameras whose frames were taken in at the instant of the state.
     taken: u32,
+    /// The mounts of cameras whose places on the body are estimated.
+    mounts: [Option<usize>; MOST_CAMERAS],
     /// The last frame of which a tag was used.
     pub last_used: Option<Stamp>,
     /// When the covariance was widened last.
@@ -79,12 +81,35 @@ impl Running {
             searches: false,
             only_known: false,
             taken: 0,
+            mounts: [None; MOST_CAMERAS],
             place,
             last_used: None,
             last_widened: None,
         };
         running.restart_ahead(motion, at);
         running
+    }
+
+    /// From here on, the place of a camera on the body is estimated; it has errors of this covariance, rotation first.
+    pub fn estimate_mount(&mut self, camera: usize, on_body: &Se3, covariance: &DMatrix<f64>) {
+        if let Some(mount) = self.mounts.get_mut(camera) {
+            *mount = Some(self.state.mounts.len());
+            self.state.add_mounts(&[*on_body], covariance);
+        }
+    }
+
+    /// Cameras are where another run had them by its estimate.
+    pub fn adopt_mounts(&mut self, other: &Self) {
+        self.mounts = other.mounts;
+        self.state.add_mounts(&other.state.mounts, &other.state.mount_covariance());
+    }
+
+    /// Where a camera is on the body, with the covariance of its rotation, rad², and place, m², about the axes of the body;
+    /// `None` where that is not estimated.
+    pub fn mount(&self, camera: usize) -> Option<(Se3, Matrix6<f64>)> {
+        let k = (*self.mounts.get(camera)?)?;
+        let first = self.state.mount_row(k);
+        Some((*self.state.mounts.get(k)?, self.state.covariance.block::<6, 6>(first, first)))
     }
 
     /// The instant of the state.
@@ -131,6 +156,7 @@ impl Running {
     /// are forgotten.
     pub fn put(&mut self, pose: &Se3, covariance: &Matrix6<f64>, motion: &Motion) {
         let most = self.tags.options.most_tags;
+        let (of_mounts, mounts) = (self.state.mount_covariance(), std::mem::take(&mut self.state.mounts));
         if motion.inertial.is_some() {
             self.state = moved_to(&self.state, pose, covariance, most, &self.tags.filter);
         } else {
@@ -138,6 +164,7 @@ impl Running {
             self.state = start::state_at(pose, covariance, unknown, most, &self.tags.filter);
             self.place = motion.place(self.place.at);
         }
+        self.state.add_mounts(&mounts, &of_mounts);
         copy_alone(&self.state, &mut self.clear.0);
         self.clear.1.copy_from(&self.place);
     }
@@ -238,6 +265,10 @@ impl Running {
             }
             What::Frame(images) => {
                 self.taken |= images.cameras;
+                for (sight, camera) in images.sights.iter_mut().zip(&images.of) {
+                    sight.mount = self.mounts.get(usize::from(*camera)).copied().flatten();
+                    *sight = sight.placed(&self.state);
+                }
                 (corrected, is_widened) = self.correct(stamp, &mut images.sights, motion, counts);
             }
         }

@@ -3,6 +3,7 @@
 use lienav_base::settings;
 use lienav_base::settings::{Described, Spec};
 use lienav_inertial::tag::motion::ConstantVelocity;
+use nalgebra::{DMatrix, DVector};
 
 /// Every setting of [`TagConfig`], in the order of its fields.
 pub const SPECS: &[Spec] = TagConfig::SPECS;
@@ -22,6 +23,11 @@ settings! {
         corner_std_px: f64 = 0.5, within 1e-3..=100.0, unit "px";
         /// Standard deviation of the stamps of images, s: moving images have that much more noise.
         stamp_std_s: f64 = 0.002, within 0.0..=0.1, unit "s";
+        /// Standard deviation by axis of the rotation of each camera on the robot, rad, of which it is estimated; 0: it is
+        /// known.
+        camera_turn_std_rad: f64 = 0.0, within 0.0..=0.2, unit "rad";
+        /// Standard deviation by axis of the place of each camera on the robot, m, of which it is estimated; 0: it is known.
+        camera_place_std_m: f64 = 0.0, within 0.0..=1.0, unit "m";
         /// The most tags in the state.
         max_tags: usize = 120, within 1.0..=300.0;
         /// The robot stays on a level floor, at height 0 of the map.
@@ -44,6 +50,15 @@ settings! {
 }
 
 impl TagNoise {
+    /// Covariance of a camera's rotation and place on the robot, where they are estimated.
+    pub fn mount_covariance(&self) -> Option<DMatrix<f64>> {
+        /// What is stated to be known is known to this, so that the covariance is one, rad and m.
+        const KNOWN: (f64, f64) = (1e-7, 1e-7);
+        let (turn, place) = (self.camera_turn_std_rad, self.camera_place_std_m);
+        let sigma = |k: usize| if k < 3 { turn.max(KNOWN.0) } else { place.max(KNOWN.1) };
+        (turn > 0.0 || place > 0.0).then(|| DMatrix::from_diagonal(&DVector::from_fn(6, |k, _| sigma(k).powi(2))))
+    }
+
     /// The motion where no odometry measures it.
     pub fn free_motion(&self) -> ConstantVelocity {
         ConstantVelocity { acceleration: self.acceleration_noise, turn: self.turn_noise, ..ConstantVelocity::default() }

@@ -3,6 +3,7 @@
 mod clocks;
 mod hall;
 mod maps;
+mod mounts;
 mod order;
 mod saved;
 mod silence;

@@ -71,6 +71,12 @@ impl TagSlam3d {
         filter.moving = Moving::new(self.moving.clone());
         let mut running = Running::new(state, at, filter, &self.motion, self.lost_sigma);
         running.only_known = self.config.map.mode == MapMode::Localization;
+        if let Some(before) = &self.running {
+            running.adopt_mounts(before);
+        } else if let Some(covariance) = self.own.tags.mount_covariance() {
+            let cameras = self.cameras.iter().enumerate().filter_map(|(k, camera)| Some((k, (*camera)?)));
+            cameras.for_each(|(k, camera)| running.estimate_mount(k, &camera.on_body, &covariance));
+        }
         let dropped = self.inbox.drop_before(at);
         self.counts.add_many(DropReason::NotStarted, dropped as u64);
         self.running = Some(running);

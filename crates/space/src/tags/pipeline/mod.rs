@@ -122,7 +122,8 @@ impl TagSlam3d {
         &self.own
     }
 
-    /// States where a camera is, and how it images. Numbers go up to 15.
+    /// States where a camera is, and how it images. Numbers go up to 15. Where places of cameras are estimated, a camera that
+    /// had another place lets a filter that runs start again.
     ///
     /// # Errors
     /// [`DropReason::UnknownSensor`] for a greater number, [`DropReason::Absurd`] for numbers that are not a camera's.
@@ -131,7 +132,14 @@ impl TagSlam3d {
         if !camera.is_sane() {
             return Err(DropReason::Absurd);
         }
-        *slot = Some(camera);
+        let is_moved = slot.replace(camera).is_none_or(|before| before.on_body != camera.on_body);
+        match (self.own.tags.mount_covariance(), &mut self.running) {
+            (Some(_), Some(running)) if is_moved && running.mount(number).is_some() => self.start_again(),
+            (Some(covariance), Some(running)) if is_moved => {
+                running.estimate_mount(number, &camera.on_body, &covariance);
+            }
+            _ => {}
+        }
         Ok(())
     }
 
@@ -270,8 +278,19 @@ impl TagSlam3d {
         self.pairs.sizes.factor()
     }
 
-    /// Which corner of tags comes first, where known tags show that it is another one than it should be: 1 is at (+,
-    /// −), 2 at (+, +), 3 at (−, +).
+    /// A camera as it was stated.
+    pub fn camera(&self, number: usize) -> Option<&Camera> {
+        self.cameras.get(number)?.as_ref()
+    }
+
+    /// Where a camera is on the body by the estimate, with the covariance of its rotation, rad², and place, m², about the
+    /// axes of the body; `None` where that is not estimated (`tags.camera_turn_std_rad`, `tags.camera_place_std_m`).
+    pub fn mount(&self, camera: usize) -> Option<(Se3, Matrix6<f64>)> {
+        self.running.as_ref()?.mount(camera)
+    }
+
+    /// Which corner of tags comes first, where known tags show that it is another one than it should be: 1 is at (+, −),
+    /// 2 at (+, +), 3 at (−, +).
     pub fn first_corner(&self) -> Option<usize> {
         self.pairs.order.first().filter(|corner| *corner > 0)
     }
