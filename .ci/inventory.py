@@ -19,6 +19,7 @@ MANIFESTS = (
     'Cargo.toml',
     'crates/inertial/Cargo.toml',
     'crates/space/Cargo.toml',
+    'crates/tags/Cargo.toml',
     'crates/lab/Cargo.toml',
     'python/Cargo.toml',
 )

@@ -113,7 +113,7 @@ mod tests {
         stated("package.xml", format!("<version>{version}</version>"));
         stated("CITATION.cff", format!("version: {version}"));
         stated("CHANGELOG.md", format!("## {version}"));
-        for name in ["bag", "eval", "files", "inertial", "lab", "report", "runs", "space"] {
+        for name in ["bag", "eval", "files", "inertial", "lab", "report", "runs", "space", "tags"] {
             stated(&format!("crates/{name}/Cargo.toml"), format!("\nversion = \"{version}\""));
         }
         stated("python/Cargo.toml", format!("\nversion = \"{version}\""));

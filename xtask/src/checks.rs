@@ -39,9 +39,10 @@ impl Beside {
 }
 
 const XTASK: &str = "xtask";
-const OTHERS: [Beside; 4] = [
+const OTHERS: [Beside; 5] = [
     Beside { target: "target/xtask", ..Beside::of(XTASK, "xtask/Cargo.toml") }, // where the alias `cargo xtask` builds
     Beside { has_benches: true, ..Beside::of("inertial", "crates/inertial/Cargo.toml") },
+    Beside::of("tags", "crates/tags/Cargo.toml"),
     Beside::of("space", "crates/space/Cargo.toml"),
     Beside { has_tests: false, ..Beside::of("python", "python/Cargo.toml") }, // tested from Python
 ];

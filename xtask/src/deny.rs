@@ -18,6 +18,7 @@ pub fn run(root: &Path) -> Result<ExitCode> {
             "Cargo.toml",
             "crates/inertial/Cargo.toml",
             "crates/space/Cargo.toml",
+            "crates/tags/Cargo.toml",
             "crates/lab/Cargo.toml",
             "python/Cargo.toml",
             "xtask/Cargo.toml",

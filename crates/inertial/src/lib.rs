@@ -91,7 +91,6 @@ mod sight;
 pub mod start;
 pub mod state;
 pub mod step;
-pub mod tag;
 pub mod update;
 pub mod window;
 // The simulator of the examples names this crate.

@@ -63,7 +63,7 @@ mod tests;
 
 pub use config::{Config, MapMode, SPECS};
 pub use lienav_inertial::measurement::pixel::Pinhole;
-pub use lienav_inertial::tag::lens;
+pub use lienav_tags::lens;
 
 pub use input::{Frame, Imu, ImuSample, Odometry, PixelNoise, Pose, Seen, Sensor, Value};
 pub use output::{Counts, DropReason, Landmark, PoseEstimate, Quality, Step};

@@ -1,8 +1,8 @@
 //! What a recording of tags holds, as input of the pipeline.
 
 use lienav_inertial::measurement::pixel::Pinhole;
-use lienav_inertial::tag::lens::{Distortion, Lens};
-use lienav_inertial::tag::sight::Sight;
+use lienav_tags::lens::{Distortion, Lens};
+use lienav_tags::sight::Sight;
 use lienav_io::space::data::SpaceRecording;
 use lienav_io::space::tags::{CameraDistortion, TagFrame, TagRecording, TagSeen};
 use lienav_lie::Se3;

@@ -9,7 +9,7 @@ use super::truth::Truth;
 use lienav_base::stamp::Stamp;
 use lienav_inertial::filter::Filter;
 use lienav_inertial::state::landmark::Kind;
-use lienav_inertial::tag::filter::TagOptions;
+use lienav_tags::filter::TagOptions;
 use lienav_io::space::data::SpaceRecording;
 use lienav_io::space::tags::TagFrame;
 use lienav_lie::Se3;

@@ -13,5 +13,4 @@ mod retraction;
 mod simulator;
 mod sparse_tags;
 mod start;
-mod tags;
 mod window;

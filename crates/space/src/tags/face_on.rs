@@ -7,10 +7,10 @@ use super::start::SURE;
 use lienav_inertial::filter::Filter;
 use lienav_inertial::preintegration::Preintegrated;
 use lienav_inertial::state::State;
-use lienav_inertial::tag::filter::TagFilter;
-use lienav_inertial::tag::sight::Sight;
-use lienav_inertial::tag::square::solve;
 use lienav_lie::LieGroup;
+use lienav_tags::filter::TagFilter;
+use lienav_tags::sight::Sight;
+use lienav_tags::square::solve;
 use nalgebra::Vector3;
 
 /// Within this angle to the line of sight, rad, a tag whose poses are one is face on.

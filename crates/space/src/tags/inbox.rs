@@ -3,7 +3,7 @@
 use super::input::BodyTwist;
 use crate::input::Pose;
 use lienav_base::stamp::Stamp;
-use lienav_inertial::tag::sight::Sight;
+use lienav_tags::sight::Sight;
 use nalgebra::Matrix6;
 use std::collections::VecDeque;
 

@@ -15,8 +15,8 @@ use lienav_inertial::preintegration::samples::Interpolation;
 use lienav_inertial::start::{Prior, RestSamples};
 use lienav_inertial::state::State;
 use lienav_inertial::state::errors::{FORCE_BIAS, GYRO_BIAS};
-use lienav_inertial::tag::filter::TagFilter;
 use lienav_lie::Se3;
+use lienav_tags::filter::TagFilter;
 use nalgebra::Matrix6;
 use std::collections::VecDeque;
 

@@ -2,9 +2,9 @@
 
 use lienav_base::stamp::Stamp;
 use lienav_inertial::measurement::pixel::Pinhole;
-use lienav_inertial::tag::lens::{Distortion, Lens};
-use lienav_inertial::tag::sight::Sight;
 use lienav_lie::Se3;
+use lienav_tags::lens::{Distortion, Lens};
+use lienav_tags::sight::Sight;
 use nalgebra::{Matrix6, Vector2, Vector3};
 
 /// A camera on the body; axes x right, y down, z forward.

@@ -7,8 +7,8 @@ use super::input::TagPose;
 use lienav_inertial::state::State;
 use lienav_inertial::state::errors::{POSITION, ROTATION};
 use lienav_inertial::state::landmark::Kind;
-use lienav_inertial::tag::landmark::{KnownTag, TagRows, find};
 use lienav_lie::hat;
+use lienav_tags::landmark::{KnownTag, TagRows, find};
 use nalgebra::{Matrix3, Matrix6, SMatrix};
 use std::collections::BTreeMap;
 

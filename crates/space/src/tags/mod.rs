@@ -47,7 +47,7 @@ mod sizes;
 pub mod start;
 
 pub use input::{BodyTwist, Camera, MovingTag, OnBoard, TagFrame, TagPose, TagSeen};
-pub use lienav_inertial::tag::known::JointMap;
-pub use lienav_inertial::tag::landmark::KnownTag;
+pub use lienav_tags::known::JointMap;
+pub use lienav_tags::landmark::KnownTag;
 pub use pipeline::TagSlam3d;
 pub use settings::TagConfig;

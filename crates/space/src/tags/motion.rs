@@ -9,8 +9,8 @@ use lienav_inertial::preintegration::integrator::Integrator;
 use lienav_inertial::preintegration::twist::{Twist, held};
 use lienav_inertial::state::State;
 use lienav_inertial::state::errors::{GYRO_BIAS, VELOCITY};
-use lienav_inertial::tag::filter::TagFilter;
-use lienav_inertial::tag::sight::Sight;
+use lienav_tags::filter::TagFilter;
+use lienav_tags::sight::Sight;
 use nalgebra::{Matrix3, Vector2, Vector3};
 use std::collections::VecDeque;
 

@@ -2,9 +2,9 @@
 
 use super::order::Order;
 use super::sizes::Sizes;
-use lienav_inertial::tag::landmark::KnownTag;
-use lienav_inertial::tag::sight::Sight;
-use lienav_inertial::tag::square::solve;
+use lienav_tags::landmark::KnownTag;
+use lienav_tags::sight::Sight;
+use lienav_tags::square::solve;
 use nalgebra::Vector3;
 use std::collections::BTreeMap;
 

@@ -20,9 +20,9 @@ use lienav_inertial::rest::RestDetector;
 use lienav_inertial::state::State;
 use lienav_inertial::state::errors::{POSITION, VELOCITY};
 use lienav_inertial::step::Step as Correction;
-use lienav_inertial::tag::filter::{Corrected, TagFilter, TagOptions};
-use lienav_inertial::tag::sight::Sight;
 use lienav_lie::{Se3, hat};
+use lienav_tags::filter::{Corrected, TagFilter, TagOptions};
+use lienav_tags::sight::Sight;
 use nalgebra::{DMatrix, Matrix3, Matrix6, SMatrix, Vector3};
 
 /// By how much a state that is lost is uncertain, by axis: rotation, rad; velocity, m/s; position, m.

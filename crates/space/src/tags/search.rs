@@ -4,8 +4,8 @@ use super::inbox::{Inbox, What};
 use super::start::{self, EITHER, NEAR};
 use crate::config::Config;
 use lienav_base::stamp::Stamp;
-use lienav_inertial::tag::landmark::KnownTag;
 use lienav_lie::Se3;
+use lienav_tags::landmark::KnownTag;
 use std::collections::BTreeMap;
 
 /// A start in a known map waits so long for a second tag, s.

@@ -2,7 +2,7 @@
 
 use lienav_base::settings;
 use lienav_base::settings::{Described, Spec};
-use lienav_inertial::tag::motion::ConstantVelocity;
+use lienav_tags::motion::ConstantVelocity;
 use nalgebra::{DMatrix, DVector};
 
 /// Every setting of [`TagConfig`], in the order of its fields.

@@ -5,10 +5,10 @@ use lienav_inertial::filter::Filter;
 use lienav_inertial::state::State;
 use lienav_inertial::state::errors::{GYRO_BIAS, POSITION, VELOCITY};
 use lienav_inertial::state::nav::Nav;
-use lienav_inertial::tag::landmark::KnownTag;
-use lienav_inertial::tag::locate::{locate, locate_together};
-use lienav_inertial::tag::sight::Sight;
 use lienav_lie::Se3;
+use lienav_tags::landmark::KnownTag;
+use lienav_tags::locate::{locate, locate_together};
+use lienav_tags::sight::Sight;
 use nalgebra::{Matrix6, Vector3};
 use std::collections::BTreeMap;
 

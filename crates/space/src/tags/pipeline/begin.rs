@@ -10,9 +10,9 @@ use crate::output::DropReason;
 use lienav_base::stamp::Stamp;
 use lienav_inertial::filter::Filter;
 use lienav_inertial::state::State;
-use lienav_inertial::tag::filter::{TagFilter, TagOptions};
-use lienav_inertial::tag::moving::Moving;
 use lienav_lie::{LieGroup, Se3, So3};
+use lienav_tags::filter::{TagFilter, TagOptions};
+use lienav_tags::moving::Moving;
 use nalgebra::{Matrix6, Vector3};
 
 impl TagSlam3d {

@@ -1,6 +1,6 @@
 //! Cameras with the distortion that calibrations state.
 
-use crate::measurement::pixel::{NEAREST_M, Pinhole};
+use lienav_inertial::measurement::pixel::{NEAREST_M, Pinhole};
 use nalgebra::{Matrix2, Matrix2x3, Vector2, Vector3};
 
 /// What bends a ray before it meets the image, by normalized image coordinates (x/z, y/z) with radius r.

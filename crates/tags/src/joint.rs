@@ -1,14 +1,14 @@
 //! What six numbers of the state do to the pose of a tag relative to the body.
 //!
 //! Of a tag in the state, y = (e_i, a_i); of one whose place in the world is known, y = (ξ_R, ξ_p); where the place of the
-//! camera is not known well, it is a part of them ([`numbers`](super::numbers)). All that the corners
+//! camera is not known well, it is a part of them ([`numbers`](crate::numbers)). All that the corners
 //! of a tag say of a state is in y: the maximum a posteriori is found in six numbers, and the rest follows by its
 //! covariance with y.
 
-use super::landmark::TagRows;
-use super::numbers::Numbers;
-use crate::state::State;
-use crate::state::errors::{POSITION, ROTATION};
+use crate::landmark::TagRows;
+use crate::numbers::Numbers;
+use lienav_inertial::state::State;
+use lienav_inertial::state::errors::{POSITION, ROTATION};
 use lienav_lie::{LieGroup, Se3, So3, hat};
 use nalgebra::{Matrix3, Matrix6, SMatrix, Vector3, Vector6};
 

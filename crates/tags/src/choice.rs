@@ -1,9 +1,9 @@
 //! Which pose of a tag is the right one: by its prior, and by what the other tags of a frame say.
 
-use super::joint::Joint;
-use super::posterior::{Posterior, maximize};
-use super::sight::Sight;
-use super::square::solve;
+use crate::joint::Joint;
+use crate::posterior::{Posterior, maximize};
+use crate::sight::Sight;
+use crate::square::solve;
 use lienav_lie::LieGroup;
 use nalgebra::Vector6;
 

@@ -4,22 +4,22 @@
 //! both poses of the square are tried; where both explain the corners, the tag is set aside until the others of the frame
 //! were taken in, and not used if that does not decide.
 
-use super::agreement::Agreements;
-use super::choice::{NARROW, Weight, choose};
-use super::joint::Joint;
-use super::known::JointMap;
-use super::landmark::{self, KnownTag};
-use super::motion::ConstantVelocity;
-use super::moving::Moving;
-use super::posterior::{Columns, Posterior, by_place, maximize};
-use super::sight::{NUMBERS, Sight};
-use super::square::{Solutions, solve};
-use super::waiting::Waitings;
-use crate::chi_square::chi2_bound;
-use crate::filter::Filter;
-use crate::preintegration::Preintegrated;
-use crate::propagate::propagate;
-use crate::state::State;
+use crate::agreement::Agreements;
+use crate::choice::{NARROW, Weight, choose};
+use crate::joint::Joint;
+use crate::known::JointMap;
+use crate::landmark::{self, KnownTag};
+use crate::motion::ConstantVelocity;
+use crate::moving::Moving;
+use crate::posterior::{Columns, Posterior, by_place, maximize};
+use crate::sight::{NUMBERS, Sight};
+use crate::square::{Solutions, solve};
+use crate::waiting::Waitings;
+use lienav_inertial::chi_square::chi2_bound;
+use lienav_inertial::filter::Filter;
+use lienav_inertial::preintegration::Preintegrated;
+use lienav_inertial::propagate::propagate;
+use lienav_inertial::state::State;
 use lienav_lie::{LieGroup, Se3};
 use nalgebra::Matrix6;
 use std::collections::{BTreeMap, BTreeSet};
@@ -110,7 +110,7 @@ const MOST_REJECTED: u32 = 5;
 impl TagFilter {
     /// With tags whose places are known beforehand.
     pub fn new(known: BTreeMap<u64, KnownTag>, options: TagOptions) -> Self {
-        let rows = crate::covariance::NAV + 6 * options.most_tags;
+        let rows = lienav_inertial::covariance::NAV + 6 * options.most_tags;
         let mut columns = Columns::default();
         columns.reserve(rows);
         Self {

@@ -1,10 +1,10 @@
 //! Where a body is by tags whose places are known, when nothing else is known of it.
 
-use super::joint::Joint;
-use super::landmark::KnownTag;
-use super::sight::{NUMBERS, Sight};
-use super::square::solve;
-use crate::chi_square::chi2_bound;
+use crate::joint::Joint;
+use crate::landmark::KnownTag;
+use crate::sight::{NUMBERS, Sight};
+use crate::square::solve;
+use lienav_inertial::chi_square::chi2_bound;
 use lienav_lie::{LieGroup, Se3, hat};
 use nalgebra::{Matrix6, SMatrix, Vector6};
 use std::collections::BTreeMap;

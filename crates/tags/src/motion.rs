@@ -4,10 +4,10 @@
 //! at random, R⁺ = R Exp(ω T) and p⁺ = p + v T, with all derivatives. The state's `biases.gyro` is then −ω, and its
 //! gravity is zero.
 
-use crate::imu::{Imu, ImuNoise};
-use crate::preintegration::{Preintegrated, Preintegration};
-use crate::state::State;
-use crate::state::errors::{GYRO_BIAS, VELOCITY};
+use lienav_inertial::imu::{Imu, ImuNoise};
+use lienav_inertial::preintegration::{Preintegrated, Preintegration};
+use lienav_inertial::state::State;
+use lienav_inertial::state::errors::{GYRO_BIAS, VELOCITY};
 use nalgebra::{Matrix3, Vector3};
 
 /// White accelerations of a body that keeps its velocity and rate.

@@ -4,11 +4,11 @@
 //! y⁺ = P L u with u = S⁻¹w, which costs uᵀLᵀPL u of the prior. For the whole state δ = P_·y L u and P ← P − W Wᵀ with
 //! W = P_·y L C⁻ᵀ, S = C Cᵀ.
 
-use super::joint::Joint;
-use super::sight::{ByPose, NUMBERS, Sight};
-use super::square::Solutions;
-use crate::filter::Filter;
-use crate::state::State;
+use crate::joint::Joint;
+use crate::sight::{ByPose, NUMBERS, Sight};
+use crate::square::Solutions;
+use lienav_inertial::filter::Filter;
+use lienav_inertial::state::State;
 use lienav_lie::Se3;
 use nalgebra::{Matrix3, Matrix6, SVector, Vector6};
 

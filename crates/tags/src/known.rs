@@ -4,9 +4,9 @@
 //! ones, they would be averaged away. A tag that comes into the state is therefore conditioned on those of its map that
 //! are there: n_i = B n_A + w, B = Σ_iA Σ_AA⁻¹, where n = (δp, δθ) are errors about the axes of the map.
 
-use super::landmark::{self, KnownTag, TagRows};
-use crate::state::State;
-use crate::state::errors::{POSITION, ROTATION};
+use crate::landmark::{self, KnownTag, TagRows};
+use lienav_inertial::state::State;
+use lienav_inertial::state::errors::{POSITION, ROTATION};
 use lienav_lie::{LieGroup, Se3, So3, hat};
 use nalgebra::{DMatrix, Matrix6, Vector3, Vector6};
 
@@ -39,7 +39,7 @@ impl JointMap {
 
     /// Of all tags of a state, about the axes of the world.
     pub fn of_state(state: &State) -> Self {
-        let ids = state.landmarks.iter().filter(|one| one.kind == crate::state::landmark::Kind::ClonePlace);
+        let ids = state.landmarks.iter().filter(|one| one.kind == lienav_inertial::state::landmark::Kind::ClonePlace);
         let found: Vec<(u64, TagRows)> = ids.filter_map(|one| Some((one.id, landmark::find(state, one.id)?))).collect();
         let errors: Vec<Vec<(usize, Vector6<f64>)>> = found.iter().map(|(_, tag)| error_of(tag)).collect();
         let mut covariance = DMatrix::zeros(6 * found.len(), 6 * found.len());

@@ -1,8 +1,8 @@
 //! Tags that the state does not have yet: they wait until it is clear which of the two poses of a square is theirs.
 
-use super::sight::{Fit, Sight, fit};
-use super::square::Solutions;
-use crate::chi_square::chi2_bound;
+use crate::sight::{Fit, Sight, fit};
+use crate::square::Solutions;
+use lienav_inertial::chi_square::chi2_bound;
 use lienav_lie::{LieGroup, Se3};
 
 /// Views of a waiting tag.

@@ -1,7 +1,7 @@
 //! A tag in the image of a camera on the body: four corners, eight numbers.
 
-use super::lens::Lens;
-use crate::state::State;
+use crate::lens::Lens;
+use lienav_inertial::state::State;
 use lienav_lie::{LieGroup, Se3, So3, hat};
 use nalgebra::{Matrix3, Matrix6, SMatrix, SVector, Vector2, Vector3, Vector6};
 
@@ -20,7 +20,7 @@ pub struct Sight {
     pub lens: Lens,
     /// Where it is: x_body = R_s x_camera + t_s.
     pub on_body: Se3,
-    /// The [mount](crate::state::State::mounts) that has it, where its place has errors.
+    /// The [mount](lienav_inertial::state::State::mounts) that has it, where its place has errors.
     pub mount: Option<usize>,
     /// Where the square is on what `id` names, x_tag = R x_square + t: a tag by itself is the square; of several on one
     /// board, each has its own place.
@@ -133,7 +133,7 @@ pub fn fit(sights: &[(Sight, Se3)], start: &Se3) -> Option<Fit> {
 /// A pose after a correction (δz, φ).
 pub fn moved(pose: &Se3, by: &Vector6<f64>) -> Se3 {
     let [shift, turn] = [0, 3].map(|row| Vector3::new(by[row], by[row + 1], by[row + 2]));
-    let rotation = crate::state::nav::orthogonal(&(So3::exp(&turn) * pose.rotation));
+    let rotation = lienav_inertial::state::nav::orthogonal(&(So3::exp(&turn) * pose.rotation));
     Se3::new(rotation, pose.translation + shift)
 }
 

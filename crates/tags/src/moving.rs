@@ -3,12 +3,12 @@
 //! Which ones these are is stated, or found: a tag that was not where the state had it, again and again, while others
 //! of the same images were. A found one becomes a landmark again when it has rested for as long as it is trusted.
 
-use super::sight::Sight;
-use super::square::{Solutions, solve};
-use crate::chi_square::chi2_bound;
-use crate::filter::Filter;
-use crate::state::State;
+use crate::sight::Sight;
+use crate::square::{Solutions, solve};
 use lienav_base::stamp::Stamp;
+use lienav_inertial::chi_square::chi2_bound;
+use lienav_inertial::filter::Filter;
+use lienav_inertial::state::State;
 use lienav_lie::{LieGroup, Se3, hat};
 use nalgebra::{Matrix3, Matrix6, SMatrix};
 use std::collections::BTreeSet;

@@ -6,7 +6,7 @@
 //! of R_vᵀR₃₂ are t_z A with A = C⁻¹J, and the last is m with mᵀm = I − t_z² AᵀA. That has rank one: t_z is one over the
 //! greatest singular value of A, and m has two signs, which are the two poses.
 
-use super::sight::{Fit, Sight};
+use crate::sight::{Fit, Sight};
 use lienav_lie::{LieGroup, Se3, So3};
 use nalgebra::{Matrix2, Matrix3, Vector2, Vector3};
 

@@ -1,20 +1,20 @@
 //! Tags: cameras, the two poses of a square, derivatives, what cannot be seen, and runs.
 
 use super::common::{Normal, looks_along_x};
-use crate::covariance::NavMatrix;
-use crate::filter::Filter;
-use crate::measurement::pixel::Pinhole;
-use crate::state::State;
-use crate::state::errors::{POSITION, ROTATION};
-use crate::state::nav::Nav;
-use crate::tag::filter::{TagFilter, TagOptions};
-use crate::tag::joint::Joint;
-use crate::tag::landmark::{KnownTag, TagRows, append_known, append_seen, find, remove};
-use crate::tag::lens::{Distortion, Lens};
-use crate::tag::mounted::Term;
-use crate::tag::posterior::{Columns, maximize};
-use crate::tag::sight::{NUMBERS, Sight, moved};
-use crate::tag::square::solve;
+use crate::filter::{TagFilter, TagOptions};
+use crate::joint::Joint;
+use crate::landmark::{KnownTag, TagRows, append_known, append_seen, find, remove};
+use crate::lens::{Distortion, Lens};
+use crate::mounted::Term;
+use crate::posterior::{Columns, maximize};
+use crate::sight::{NUMBERS, Sight, moved};
+use crate::square::solve;
+use lienav_inertial::covariance::NavMatrix;
+use lienav_inertial::filter::Filter;
+use lienav_inertial::measurement::pixel::Pinhole;
+use lienav_inertial::state::State;
+use lienav_inertial::state::errors::{POSITION, ROTATION};
+use lienav_inertial::state::nav::Nav;
 use lienav_lie::{LieGroup, Se3, So3};
 use nalgebra::{DMatrix, Matrix6, SVector, Vector2, Vector3, Vector6};
 use std::collections::BTreeMap;
@@ -167,7 +167,7 @@ fn at_the_origin() -> State {
 /// A state with two tags, in a random place, with a random covariance.
 fn with_tags(normal: &mut Normal) -> (State, [Se3; 2]) {
     let filter = Filter::GROUP;
-    let mut state = normal.state(0, &filter);
+    let mut state = normal.state(&filter);
     state.gravity = 0.0;
     let tags = [before(normal, 2.0), before(normal, 3.0)];
     for (id, tag) in tags.iter().enumerate() {
@@ -229,7 +229,7 @@ fn with_mounts(normal: &mut Normal) -> State {
     let mounts = [0, 1].map(|_| Se3::new(looks_along_x() * So3::exp(&normal.vector(0.3)), normal.vector(0.5)));
     let root = DMatrix::from_fn(12, 12, |_, _| 0.01 * normal.one());
     let covariance: DMatrix<f64> = &root * root.transpose() + DMatrix::identity(12, 12) * 1e-5;
-    let mut state = normal.state(0, &Filter::GROUP);
+    let mut state = normal.state(&Filter::GROUP);
     state.gravity = 0.0;
     append_seen(&mut state, 9, &before(normal, 3.0), &(Matrix6::identity() * 1e-4), None);
     let alone = state.covariance.to_matrix();
@@ -395,7 +395,7 @@ fn a_posterior_is_an_update_of_the_whole_state() {
 #[test]
 fn a_tag_of_a_map_has_the_covariance_of_the_map_in_the_world() {
     let mut normal = Normal::new(7);
-    let mut state = normal.state(0, &Filter::GROUP);
+    let mut state = normal.state(&Filter::GROUP);
     let pose = Se3::new(So3::exp(&normal.vector(1.0)), normal.vector(4.0));
     append_known(&mut state, 3, &KnownTag { pose, sigma: (0.05, 0.1) });
     // ξ_i of the tag in the world: e_i + ξ_p − p̂_i^ ξ_R, and a_i + ξ_R.
@@ -489,7 +489,7 @@ fn absurd_corners_are_no_tags_and_nothing_panics() {
     let tag = before(&mut normal, 2.0);
     let good = seen(1, &tag, Distortion::None, 0.0, &mut normal).unwrap();
     let mut filter = TagFilter::new(BTreeMap::new(), TagOptions::default());
-    let mut state = normal.state(0, &filter.filter);
+    let mut state = normal.state(&filter.filter);
     for damage in 0..6 {
         let mut sight = good;
         match damage {

@@ -1,8 +1,8 @@
 //! What errors of a mount do to the pose of its sensor in the world.
 
-use crate::covariance::Covariance;
-use crate::state::State;
-use crate::state::retract::{about_body, adjoint};
+use lienav_inertial::covariance::Covariance;
+use lienav_inertial::state::State;
+use lienav_inertial::state::retract::{about_body, adjoint};
 use lienav_lie::Se3;
 use nalgebra::Matrix6;
 

@@ -3,12 +3,12 @@
 //! The pose of a sensor whose mount has errors is Exp(ξ + n) Ĉ, n = Ad_X (ε, τ + t_s^ ε), and that of a tag Exp(ξ + n_i) T̂_i,
 //! n_i = (a_i, e_i + p̂_i^ a_i): what the one sees of the other depends on n_i − n, and on −ξ − n where the tag is known.
 
-use super::landmark::TagRows;
-use super::mounted::{Term, mount_term};
-use crate::covariance::Covariance;
-use crate::state::State;
-use crate::state::errors::{POSITION, ROTATION};
-use crate::state::retract::about_body;
+use crate::landmark::TagRows;
+use crate::mounted::{Term, mount_term};
+use lienav_inertial::covariance::Covariance;
+use lienav_inertial::state::State;
+use lienav_inertial::state::errors::{POSITION, ROTATION};
+use lienav_inertial::state::retract::about_body;
 use nalgebra::{Matrix6, SMatrix};
 
 /// Six sums of rows.

@@ -9,14 +9,14 @@
 //! so that the pose of the tag relative to the body, z = Rᵀ(p_i − p) and RᵀR_i, has δz = R̂ᵀe_i and the rotation R̂ᵀa_i
 //! whatever the error of the body's pose: the four directions that cannot be seen have no column.
 
-use super::mounted::{Term, mount_term};
-use crate::chart::Chart;
-use crate::clone::remove_clone;
-use crate::covariance::NAV;
-use crate::state::State;
-use crate::state::errors::{POSITION, ROTATION};
-use crate::state::landmark::{Kind, Landmark};
-use crate::state::retract::about_body;
+use crate::mounted::{Term, mount_term};
+use lienav_inertial::chart::Chart;
+use lienav_inertial::clone::remove_clone;
+use lienav_inertial::covariance::NAV;
+use lienav_inertial::state::State;
+use lienav_inertial::state::errors::{POSITION, ROTATION};
+use lienav_inertial::state::landmark::{Kind, Landmark};
+use lienav_inertial::state::retract::about_body;
 use lienav_lie::{LieGroup, Se3, hat};
 use nalgebra::{Matrix3, Matrix6, SMatrix, Vector3, Vector6};
 

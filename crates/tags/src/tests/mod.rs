@@ -1,0 +1,4 @@
+//! Tests, by subject.
+
+pub mod common;
+mod runs;
