@@ -141,6 +141,9 @@ fn pipes_devices_and_endless_files_are_refused_wherever_a_file_is_read() {
     }
     for file in ["pipe", "/dev/zero"] {
         refused(&path, &format!("$L merge {file}"), "a pipe, a socket or a device");
+        symlink(path.join(file), path.join("run/space.json")).unwrap();
+        refused(&path, "$L evaluate run", "a pipe, a socket or a device");
+        fs::remove_file(path.join("run/space.json")).unwrap();
         fs::create_dir(path.join("parts")).unwrap();
         symlink(path.join(file), path.join("parts/shard-1-of-2.jsonl")).unwrap();
         refused(&path, "$L merge parts", "a pipe, a socket or a device");

@@ -54,9 +54,9 @@ struct Notes {
     warnings: Vec<String>,
 }
 
-/// Whether a folder is a bag of a recording in space.
+/// Whether a folder is a bag of a recording in space: one with a file of that name, or what is in its place.
 pub fn is_bag(source: &str) -> bool {
-    Path::new(source).join(SPACE_FILE_NAME).is_file()
+    Path::new(source).join(SPACE_FILE_NAME).exists()
 }
 
 /// Writes a recording of an inertial sensor and cameras as a bag; gives the number of its messages.
