@@ -49,11 +49,16 @@ pub enum MapError {
     /// A number that is not finite or absurd, an identity twice, or an invalid covariance.
     #[error("landmark {0}: a number is not finite, the identity stands twice, or the covariance is invalid")]
     Landmark(u64),
+    /// More landmarks than any state has room for: their covariance would take minutes to check.
+    #[error("{0} landmarks; a map has at most {MOST_LANDMARKS}")]
+    Large(usize),
     /// More landmarks than the state has room for.
     #[error("{0} landmarks, and map.max_landmarks is {1}: raise it")]
     TooMany(usize, usize),
 }
 
+/// The greatest `map.max_landmarks`.
+const MOST_LANDMARKS: usize = 1000;
 /// Farther landmarks are a mistake, m.
 const FARTHEST_M: f64 = 1e6;
 
@@ -110,6 +115,9 @@ impl Map3d {
     /// # Errors
     /// [`MapError`].
     pub fn check(&self) -> Result<(), MapError> {
+        if self.landmarks.len() > MOST_LANDMARKS {
+            return Err(MapError::Large(self.landmarks.len()));
+        }
         let rows = 3 * self.landmarks.len();
         let needed = rows * (rows + 1) / 2;
         if self.covariance.len() != needed {

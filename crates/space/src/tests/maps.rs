@@ -99,6 +99,8 @@ fn what_is_no_map_is_refused_with_a_sentence() {
     indefinite.covariance[6] = 5.0;
     assert_eq!(indefinite.check(), Err(MapError::Landmark(1)));
     assert!(Map3d::from_json("[1, 2").is_err());
+    let many = Map3d { landmarks: vec![map.landmarks[0]; 1001], covariance: vec![0.0; 3003 * 3004 / 2] };
+    assert_eq!(many.check(), Err(MapError::Large(1001)));
     let mut config = config();
     config.map.max_landmarks = 1;
     assert_eq!(slam(config).load_map(map), Err(MapError::TooMany(2, 1)));
