@@ -7,34 +7,27 @@ on. A row of the table says: how far off the estimate was at most before the fau
 how long after the fault it was off by more than the bound, or silent; and what /diagnostics said. `cargo xtask faults` does it.
 """
 
-import argparse
 import copy
-import json
 import math
 import os
-import queue
 import random
 import re
 import resource
 import signal
 import subprocess
-import sys
 import tempfile
-import threading
 import time
-from pathlib import Path
 
+from fault_table import recovery, run
 from geometry_msgs.msg import PoseWithCovarianceStamped
 from peer import UNKNOWN, cloud, nanos, stamp_into
 from rclpy.serialization import serialize_message
-from robot import LEVELS, Robot, main
+from robot import LEVELS, Robot
 
 SECOND = 1_000_000_000
 GIB = 1 << 30
 # Outside of a fault an estimate is expected within this, m: five times what is usual here.
 BOUND_M = 0.5
-# More than this without output is silence, s.
-GAP_S = 0.5
 # The short form runs four faults at once, on builds without optimization, on machines that do other things: there a node
 # has to be well again, but may take so long, s.
 PATIENCE_S = 20.0
@@ -379,9 +372,9 @@ def slow_disk(robot, long):
     return f'stderr is not read; {sent} bad messages'
 
 
-def examine(name, robot, long):
+def examine(name, slam_node, simulator_node, long):
     """Run one fault: a row of the table."""
-    declared = FAULTS[name]
+    declared, robot = FAULTS[name], Robot(slam_node, simulator_node)
     if declared['prepare']:
         declared['prepare'](robot)
     # A lap takes 25 s. Before its end, a robot that was not heard for seconds comes out where nothing is in the map, and no
@@ -411,7 +404,7 @@ def examine(name, robot, long):
             'before_m': max(robot.errors(begun - drive_s, begun), default=math.nan),
             'worst_m': max(robot.errors(begun), default=math.nan),
             'after_m': max(robot.errors(finished - 1.0), default=math.nan),
-            'recovers_s': recovery(robot, ended, finished),
+            'recovers_s': recovery(robot.samples, ended, finished, BOUND_M),
             'age_ms': max((float(s[3].get('output_age_ms', s[3].get('latency_ms.max', 0))) for s in statuses), default=math.nan),
             'level': LEVELS[worst[1]],
             'words': worst[2],
@@ -447,25 +440,11 @@ def examine(name, robot, long):
     return row
 
 
-def recovery(robot, ended, finished):
-    """Seconds from the end of a fault until the estimate is within the bound and comes for good."""
-    bad, last = ended, ended
-    for at, error, _ in robot.samples:
-        if at < ended:
-            continue
-        if at - last > GAP_S or not error < BOUND_M:
-            bad = at
-        last = at
-    if finished - last > GAP_S:
-        return math.inf
-    return bad - ended
-
-
 def is_well(robot, ended):
     """Whether estimates come again, and have been within the bound for a second."""
     now = time.monotonic()
     errors = robot.errors(now - 1.0)
-    return recovery(robot, ended, now) <= now - ended - 1.0 and bool(errors) and max(errors) < BOUND_M
+    return recovery(robot.samples, ended, now, BOUND_M) <= now - ended - 1.0 and bool(errors) and max(errors) < BOUND_M
 
 
 def table(rows):
@@ -484,66 +463,4 @@ def table(rows):
     return '\n'.join(lines)
 
 
-def all_faults(arguments):
-    """Each fault in a process of its own, some at once."""
-    names = arguments.only or [name for name, declared in FAULTS.items() if arguments.long or not declared['long_only']]
-    unknown = [name for name in names if name not in FAULTS]
-    if unknown:
-        sys.exit(f"no fault is called {', '.join(unknown)}; there are {', '.join(FAULTS)}")
-    domains = queue.Queue()
-    for domain in arguments.domains.split(',')[: arguments.jobs] if arguments.domains else [os.environ['ROS_DOMAIN_ID']]:
-        domains.put(domain)
-    rows, slots = {}, domains.qsize()
-    waiting = queue.Queue()
-    for name in names:
-        waiting.put(name)
-
-    def work():
-        domain = domains.get()
-        while True:
-            try:
-                name = waiting.get_nowait()
-            except queue.Empty:
-                return
-            command = [sys.executable, __file__, arguments.slam_node, arguments.simulator_node, '--one', name]
-            command += ['--long'] if arguments.long else []
-            environment = {**os.environ, 'ROS_DOMAIN_ID': domain}
-            done = subprocess.run(command, env=environment, capture_output=True, text=True)
-            try:
-                rows[name] = json.loads(done.stdout.splitlines()[-1])
-            except (IndexError, ValueError):
-                rows[name] = {'fault': name, 'happened': done.stderr[-300:], 'verdict': 'the script failed'}
-
-    workers = [threading.Thread(target=work) for _ in range(slots)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
-    rows = [rows[name] for name in names]
-    print(table(rows))
-    if arguments.json:
-        Path(arguments.json).write_text(json.dumps(rows, indent=1))
-    failed = [row['fault'] for row in rows if row['verdict'] != 'ok']
-    print(f'{len(rows) - len(failed)} of {len(rows)} faults as they should be' + (f'; not: {", ".join(failed)}' if failed else ''))
-    return 1 if failed else 0
-
-
-parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-parser.add_argument('slam_node')
-parser.add_argument('simulator_node')
-parser.add_argument('--long', action='store_true', help='longer faults, and those that take long')
-parser.add_argument('--jobs', type=int, default=2, help='faults at a time')
-parser.add_argument('--domains', default='', help='ROS domains to use, one for each job')
-parser.add_argument('--only', nargs='*', default=[], help='only these faults')
-parser.add_argument('--json', help='a file for all that was found')
-parser.add_argument('--one', help=argparse.SUPPRESS)
-arguments = parser.parse_args()
-if arguments.one:
-
-    def one():
-        """The row as JSON, for the process that collects them."""
-        print(json.dumps(examine(arguments.one, Robot(arguments.slam_node, arguments.simulator_node), arguments.long)))
-        return 0
-
-    main(one)
-sys.exit(all_faults(arguments))
+run(__doc__.splitlines()[0], 'slam_node', FAULTS, examine, table)

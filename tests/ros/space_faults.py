@@ -8,34 +8,28 @@ beginning on, and at the end; by how many of its own standard deviations; how lo
 the bound, or silent; and what /diagnostics reported. `cargo xtask faults --space` does it.
 """
 
-import argparse
-import json
 import math
 import os
-import queue
 import re
 import signal
 import subprocess
-import sys
 import tempfile
-import threading
 import time
 from pathlib import Path
 
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray
+from fault_table import recovery, run
 from geometry_msgs.msg import PoseStamped
 from nav_msgs.msg import Odometry
 from peer import nanos, stamp_into, yaw_of
 from rclpy.node import Node
-from robot import LEVELS, main, ros_arguments
+from robot import LEVELS, ros_arguments
 from sensor_msgs.msg import Imu, PointCloud2
 
 SECOND = 1_000_000_000
 # Outside of a fault an estimate is expected within this, m: five times what is usual here.
 BOUND_M = 0.25
-# More than this without output is silence, s.
-GAP_S = 0.5
 # An error of more than so many standard deviations, and of more than what a frame begun in motion is off, is wrong and sure.
 MOST_DEVIATIONS, FLOOR_M = 5.0, 0.05
 # The short form runs several faults at once on machines that do other things: there a node may take so long, s.
@@ -126,13 +120,15 @@ class Body(Node):
         own = (p.x, p.y, p.z, yaw_of(message.pose.pose.orientation))
         sigma = math.sqrt(max(c[0] + c[7] + c[14], 0.0))
         if self.anchor_wanted and sigma < FLOOR_M:
-            self.anchor, self.anchor_wanted = (truth, own), False
+            self.anchor, self.anchor_wanted = (truth, own, sigma, math.sqrt(max(c[35], 0.0))), False
         expected = truth[:3]
         if self.anchor is not None:
-            at, begun = self.anchor
+            at, begun, place_std, yaw_std = self.anchor
             cos, sin = math.cos(begun[3] - at[3]), math.sin(begun[3] - at[3])
             x, y = truth[0] - at[0], truth[1] - at[1]
             expected = (begun[0] + cos * x - sin * y, begun[1] + sin * x + cos * y, begun[2] + truth[2] - at[2])
+            # It is compared with an estimate of its own, which was as uncertain as it said.
+            sigma = math.hypot(sigma, place_std, yaw_std * math.hypot(x, y))
         error = math.inf if self.anchor_wanted else math.dist(own[:3], expected)
         self.samples.append((time.monotonic(), error, sigma))
 
@@ -305,21 +301,11 @@ def slam_killed(body, long):
     return 'SIGKILL, and started again'
 
 
-def recovery(body, ended, finished):
-    """Seconds from the end of a fault until the estimate is within the bound and comes for good."""
-    bad, last = ended, ended
-    for at, error, _ in body.samples:
-        if at < ended:
-            continue
-        if at - last > GAP_S or not error < BOUND_M:
-            bad = at
-        last = at
-    return math.inf if finished - last > GAP_S else bad - ended
-
-
-def examine(name, body, long):
+def examine(name, slam3d_node, simulator_node, long):
     """Run one fault: a row of the table."""
     declared, complaints = FAULTS[name], []
+    scenario = f"space:circle-stereo-industrial-standing-{declared['seconds']}s:2"
+    body = Body(slam3d_node, simulator_node, scenario)
     try:
         body.begin()
         begun, memory = time.monotonic(), body.memory_mb()
@@ -328,7 +314,7 @@ def examine(name, body, long):
         body.run(4.0)
         recovers_s = declared['recovers_s'] if long else max(declared['recovers_s'], PATIENCE_S)
         # Within the bound for a second, at the end.
-        while recovery(body, ended, time.monotonic()) > time.monotonic() - ended - 1.0 and time.monotonic() < ended + recovers_s:
+        while recovery(body.samples, ended, time.monotonic(), BOUND_M) > time.monotonic() - ended - 1.0 and time.monotonic() < ended + recovers_s:
             body.run(0.5)
         finished = time.monotonic()
         if body.processes['slam'].poll() is not None:
@@ -343,7 +329,7 @@ def examine(name, body, long):
             'worst_m': max((e for e, _ in heard), default=math.nan),
             'deviations': max((max(e - FLOOR_M, 0.0) / max(s, 1e-6) for e, s in heard), default=math.nan),
             'after_m': max((e for e, _ in body.between(finished - 1.0)), default=math.nan),
-            'recovers_s': recovery(body, ended, finished),
+            'recovers_s': recovery(body.samples, ended, finished, BOUND_M),
             'level': LEVELS[worst[1]],
             'words': worst[2],
             'memory_mb': (memory, body.memory_mb()),
@@ -386,64 +372,4 @@ def table(rows):
     return '\n'.join(lines)
 
 
-def all_faults(arguments):
-    """Each fault in a process of its own, some at once."""
-    names = arguments.only or [name for name, declared in FAULTS.items() if arguments.long or not declared['long_only']]
-    unknown = [name for name in names if name not in FAULTS]
-    if unknown:
-        sys.exit(f"no fault is called {', '.join(unknown)}; there are {', '.join(FAULTS)}")
-    domains = arguments.domains.split(',')[: arguments.jobs] if arguments.domains else [os.environ['ROS_DOMAIN_ID']]
-    rows, waiting = {}, queue.Queue()
-    for name in names:
-        waiting.put(name)
-
-    def work(domain):
-        while True:
-            try:
-                name = waiting.get_nowait()
-            except queue.Empty:
-                return
-            command = [sys.executable, __file__, arguments.slam3d_node, arguments.simulator_node, '--one', name]
-            command += ['--long'] if arguments.long else []
-            environment = {**os.environ, 'ROS_DOMAIN_ID': domain}
-            done = subprocess.run(command, env=environment, capture_output=True, text=True)
-            try:
-                rows[name] = json.loads(done.stdout.splitlines()[-1])
-            except (IndexError, ValueError):
-                rows[name] = {'fault': name, 'happened': done.stderr[-300:], 'verdict': 'the script failed'}
-
-    workers = [threading.Thread(target=work, args=(domain,)) for domain in domains]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
-    rows = [rows[name] for name in names]
-    print(table(rows))
-    if arguments.json:
-        Path(arguments.json).write_text(json.dumps(rows, indent=1))
-    failed = [row['fault'] for row in rows if row['verdict'] != 'ok']
-    print(f'{len(rows) - len(failed)} of {len(rows)} faults as they should be' + (f'; not: {", ".join(failed)}' if failed else ''))
-    return 1 if failed else 0
-
-
-parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-parser.add_argument('slam3d_node')
-parser.add_argument('simulator_node')
-parser.add_argument('--long', action='store_true', help='longer faults, and no patience')
-parser.add_argument('--jobs', type=int, default=2, help='faults at a time')
-parser.add_argument('--domains', default='', help='ROS domains to use, one for each job')
-parser.add_argument('--only', nargs='*', default=[], help='only these faults')
-parser.add_argument('--json', help='a file for all that was found')
-parser.add_argument('--one', help=argparse.SUPPRESS)
-arguments = parser.parse_args()
-if arguments.one:
-
-    def one():
-        """The row as JSON, for the process that collects them."""
-        seconds = FAULTS[arguments.one]['seconds']
-        body = Body(arguments.slam3d_node, arguments.simulator_node, f'space:circle-stereo-industrial-standing-{seconds}s:2')
-        print(json.dumps(examine(arguments.one, body, arguments.long)))
-        return 0
-
-    main(one)
-sys.exit(all_faults(arguments))
+run(__doc__.splitlines()[0], 'slam3d_node', FAULTS, examine, table)

@@ -40,7 +40,8 @@ class Peer(Node):
         self.imu = self.create_publisher(Imu, 'imu', deep)
         self.static = self.create_publisher(TFMessage, '/tf_static', latched)
         self.poses, self.transforms, self.markers, self.counted = [], [], [], {}
-        self.create_subscription(PoseWithCovarianceStamped, 'pose', self.poses.append, deep)
+        self.newest = None
+        self.create_subscription(PoseWithCovarianceStamped, 'pose', self.hear_pose, deep)
         self.create_subscription(TFMessage, '/tf', self.transforms.append, deep)
         self.create_subscription(MarkerArray, 'markers', self.markers.append, deep)
         self.create_subscription(DiagnosticArray, '/diagnostics', self.hear, deep)
@@ -50,6 +51,17 @@ class Peer(Node):
         """Keep what the node has counted."""
         for status in message.status:
             self.counted.update({value.key: value.value for value in status.values})
+
+    def hear_pose(self, message):
+        """Keep it, and how far the node is."""
+        self.poses.append(message)
+        self.newest = nanos(message.header.stamp)
+
+    def keep_pace(self, ns):
+        """Wait for a node that is a second behind: no topic may get further ahead of another than messages are sorted."""
+        deadline = time.monotonic() + 5.0
+        while self.newest and ns - self.newest > 1_000_000_000 and time.monotonic() < deadline:
+            rclpy.spin_once(self, timeout_sec=0.005)
 
     def until(self, condition, what, timeout=30.0):
         """Spin until something holds."""
@@ -180,6 +192,7 @@ def main():
     for k, message in enumerate(stream['messages']):
         while time.monotonic() - begun < (message['ns'] - first) * 1e-9 / speed:
             rclpy.spin_once(peer, timeout_sec=0.001)
+        peer.keep_pace(message['ns'])
         if 'tags' in message:
             camera = message['camera']
             seen = tags_of(message['ns'], stream['frames'][camera], message['tags'])

@@ -176,6 +176,9 @@ fn map() -> TagMap {
     TagMap { known, usual_size_m: Some(TAG.0), ..TagMap::default() }
 }
 
+/// On a busy machine a topic may be behind the others by more than the usual window, s.
+const WINDOW_S: f64 = 5.0;
+
 /// Stamp, ns, the pose in seven numbers, and the covariance.
 type Row = (i64, Vec<f64>);
 
@@ -196,6 +199,7 @@ fn offline(stream: &[Message], file: Option<&Path>, uses_imu: bool) -> (Vec<Row>
         is_clockwise: false,
     };
     let mut config = Config::default();
+    config.timing.reorder_window_s = WINDOW_S;
     let mut own = TagConfig::default();
     (own.tags.corner_std_px, own.tags.use_imu) = (TAG.1, uses_imu);
     if file.is_some() {
@@ -295,10 +299,12 @@ fn live_is_offline(is_known: bool, mode: &str, has_imu: bool) {
     std::fs::write(&input, written(&stream).to_string()).unwrap();
     let file_parameter = format!("map.file:={}", file.display());
     let mode_parameter = format!("map.mode:={}", if is_known { "localization" } else { "mapping" });
+    let window_parameter = format!("timing.reorder_window_s:={WINDOW_S:?}");
     let imu_parameter = format!("tags.use_imu:={has_imu}");
     let parameters = [
         "tags.detections:=[front/detections, back/detections]",
         imu_parameter.as_str(),
+        window_parameter.as_str(),
         "tags.size_m:=0.2",
         "tags.corner_std_px:=0.3",
         "odom_frame:=odom",
