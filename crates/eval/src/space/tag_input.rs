@@ -1,12 +1,12 @@
 //! What a recording of tags holds, as input of the pipeline.
 
 use lienav_inertial::measurement::pixel::Pinhole;
-use lienav_tags::lens::{Distortion, Lens};
-use lienav_tags::sight::Sight;
 use lienav_io::space::data::SpaceRecording;
 use lienav_io::space::tags::{CameraDistortion, TagFrame, TagRecording, TagSeen};
 use lienav_lie::Se3;
 use lienav_space::tags::{self, Camera, KnownTag, OnBoard};
+use lienav_tags::lens::{Distortion, Lens};
+use lienav_tags::sight::Sight;
 use std::collections::BTreeMap;
 
 /// Tags whose places the filter knows: those that the recording states, or with a map all true ones.
