@@ -51,6 +51,8 @@ const OTHERS: [Beside; 5] = [
 pub const ONE_BUILD: &str = "lienav-base/one-build";
 
 const DOCUMENTATION: &str = "documentation";
+/// Libraries with a workspace and tests of their own, documented with all others.
+const APART: [&str; 6] = ["-p", "lienav-inertial", "-p", "lienav-space", "-p", "lienav-tags"];
 const DENY_WARNINGS: [&str; 3] = ["--", "-D", "warnings"];
 
 /// The steps, those of the small workspaces first. With `lint`, tests are linted while they are built; what no test
@@ -98,7 +100,7 @@ fn checks(root: &Path, ros: Option<&Ros>, lint: bool) -> Result<Vec<Check>> {
         let tests = [&["test"], &above[..], &["--features", &features, "--no-fail-fast"]].concat();
         checks.push(Check { lints: lint, ..Check::new(WITH_ROS, &tests).with_ros() });
         let features = ["--features", "lab,lienav-base/one-build"];
-        let documentation = [&["doc", "--no-deps"], &all[..], &features].concat();
+        let documentation = [&["doc", "--no-deps"], &all[..], &APART, &features].concat();
         checks.push(Check::new(DOCUMENTATION, &documentation).with_ros());
     }
     Ok(checks)
@@ -198,7 +200,7 @@ pub fn run(root: &Path, quick: bool) -> Result<ExitCode> {
 /// Makes the documentation of all that needs no ROS 2, and draws its formulas.
 pub fn document(root: &Path) -> Result<ExitCode> {
     let mut command = environment(root, None)?;
-    command.args(["doc", "--no-deps"]).args(named(&packages(root)?));
+    command.args(["doc", "--no-deps"]).args(named(&packages(root)?)).args(APART);
     command.args(["--no-default-features", "--features", "lab"]);
     if !command.status().context("cargo could not be started")?.success() {
         return Ok(ExitCode::FAILURE);
