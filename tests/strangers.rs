@@ -192,7 +192,7 @@ fn aliases_do_not_multiply_a_text() {
         "$L attitude run --config aliases",
         "$L simulate --scenario ./aliases --out x",
     ] {
-        refused(&path, line, "aliases (`*name`) in a text of this length");
+        refused(&path, line, "aliases (`*name`) in so long a text: write out what they stand for");
     }
     fs::write(path.join("short"), "a: &a {probability: 0.9}\ngate: *a\n").unwrap();
     refused(&path, "$L evaluate run --config short", "'a.probability'");

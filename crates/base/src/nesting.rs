@@ -29,7 +29,12 @@ pub struct Unbounded {
 impl fmt::Display for Unbounded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { line, what, most } = self;
-        write!(f, "line {line}: more than {most} {what}, which no file of lienav has; is it the right file?")
+        match most {
+            0 => write!(f, "line {line}: {what}: write out what they stand for"),
+            most => {
+                write!(f, "line {line}: more than {most} {what}, which no file of lienav has; is it the right file?")
+            }
+        }
     }
 }
 
@@ -114,7 +119,7 @@ pub fn check_yaml(text: &str) -> Result<(), Unbounded> {
     }
     match first_alias {
         Some(line) if has_anchor && values.saturating_mul(text.len()) > MOST_WITH_ALIASES => {
-            Err(Unbounded { line, what: "aliases (`*name`) in a text of this length", most: 0 })
+            Err(Unbounded { line, what: "aliases (`*name`) in so long a text", most: 0 })
         }
         _ => Ok(()),
     }
@@ -297,7 +302,7 @@ mod tests {
         ];
         for text in bombs {
             let refused = check_yaml(&text).unwrap_err().to_string();
-            assert!(refused.starts_with("line 2: more than 0 aliases"), "{refused}");
+            assert!(refused.starts_with("line 2: aliases (`*name`) in so long a text"), "{refused}");
         }
         let bullets = "a: |\n  & *b* *\n".to_owned() + &"- {id: 7, x_m: 1.25}\n".repeat(10_000);
         for text in [base.to_owned() + &"- *base\n".repeat(300), bullets, "/**: 1\n".repeat(10_000)] {
