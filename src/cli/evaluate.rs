@@ -16,6 +16,7 @@ use lienav_eval::motions::motions_of;
 use lienav_eval::plot::Subject;
 use lienav_eval::report::{Report, to_json, to_text};
 use lienav_eval::run::{Run, run_in_map, run_stream, run_study, run_watched, true_map};
+use lienav_eval::space::robot;
 use lienav_eval::space::run::Options;
 use lienav_eval::study::Study;
 use lienav_eval::{folder, harder};
@@ -36,7 +37,8 @@ const ONLY_IN_SPACE: [&str; 2] = ["group", "window"];
 #[command(after_help = EXAMPLES, allow_negative_numbers = true)]
 pub(super) struct Args {
     /// Bag (folder, .mcap or .db3), woods:FOLDER, mrclam:FOLDER:ROBOT, victoria:FOLDER, plaza:FOLDER or
-    /// g2o:FILE[:TRUTH]; in space euroc-tracks:, starloc:, starry:, tagslam: or frc:FOLDER, or space:NAME[:SEED]
+    /// g2o:FILE[:TRUTH]; in space euroc-tracks:, starloc:, starry:, tagslam: or frc:FOLDER, space:NAME[:SEED], or a bag
+    /// with what slam3d_node hears: pixels as features, or space-bag:BAG
     #[arg(required_unless_present = "live")]
     source: Option<String>,
     /// Which filter, or the batch estimate; may be given several times
@@ -218,6 +220,7 @@ const EXAMPLES: &str = "Examples:
   lienav evaluate victoria:victoria_park --clutter 10       trunks without identity, judged by the GPS fixes
   lienav evaluate g2o:run_0.graph.gz:truth.graph.gz --ignore-ids
   lienav evaluate starloc:eight_s2 --filters default,ekf --json               in space, with an inertial sensor
+  lienav evaluate flight --config slam3d.yaml                                 what slam3d_node makes of this bag
   lienav evaluate my_bag --expect expectations.yaml --junit lienav.xml     as a test: docs/report.md
   lienav evaluate my_bag --save-map hall.yaml                the map at the end, for slam_node's map.file
   lienav evaluate --live --page                               the page of the report while the robot drives
@@ -269,6 +272,28 @@ fn run_in_space(source: &str, args: &Args) -> Result<(), Failure> {
     })
 }
 
+/// The same for a bag of a robot in space: its node, offline.
+fn run_robot(source: &str, topics: &Topics, args: &Args) -> Result<(), Failure> {
+    let refused = [
+        ("--every and --clutter", args.harder.is_asked_for()),
+        ("--ignore-ids", args.map.ignore_ids),
+        ("--save-map", args.output.save_map.is_some()),
+        ("--expect", args.expect.is_asked_for()),
+        ("--map truth", args.map.map.as_ref().is_some_and(|map| map.as_os_str() == "truth")),
+    ];
+    if let Some((option, _)) = refused.iter().find(|(_, is_asked_for)| *is_asked_for) {
+        return Err(Failure::WrongCall(format!("{option}: not for bags of a robot in space; leave it out")));
+    }
+    let bag = Path::new(source.strip_prefix(robot::PREFIX).unwrap_or(source));
+    let mut parameters = args.layers.of_robot(bag)?;
+    if let Some(map) = &args.map.map {
+        parameters.node.map.file = map.display().to_string();
+        parameters.config.map.mode = lienav_space::MapMode::Localization;
+    }
+    let (filters, out) = (args.named_filters().to_vec(), args.output.out.as_deref());
+    space::evaluate_robot(space::RobotEvaluation { bag, topics, parameters, filters, json: args.output.json, out })
+}
+
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
     if args.max_truth_gap.is_nan() || args.max_truth_gap < 0.0 {
         return Err(Failure::WrongCall(format!("--max-truth-gap is {}; allowed: 0 or more", args.max_truth_gap)));
@@ -283,6 +308,9 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     };
     if space::is_in_space(source) {
         return run_in_space(source, args);
+    }
+    if robot::is_bag(source, &(&args.topics).into()) {
+        return run_robot(source, &(&args.topics).into(), args);
     }
     if args.odometry != space::OdometryArg::default() {
         return Err(Failure::WrongCall("--odometry is for frc:FOLDER alone".to_owned()));

@@ -1,6 +1,7 @@
 //! The settings a filter runs with, laid over each other: defaults, what the source says, a file, single settings.
 
 use super::failure::{Failure, warn};
+use lienav_eval::space::robot::Parameters;
 use lienav_eval::study::Study;
 use lienav_io::bag::params::{NODE, frames_from_yaml};
 use lienav_io::convert::{Frames, check_frame_name};
@@ -66,6 +67,19 @@ impl Layers {
         let Some((path, text)) = self.file()? else { return Ok(None) };
         stated_inputs(&[text], NODE).map_err(|error| in_file(path, &error))?;
         Ok(Some(text.to_owned()))
+    }
+
+    /// The parameters of a robot in space, of whose messages this is a bag.
+    ///
+    /// # Errors
+    /// As [`over`](Self::over).
+    pub(super) fn of_robot(&self, bag: &Path) -> Result<Parameters, Failure> {
+        let file = self.file()?;
+        let all = Parameters::of(bag, file.map(|(_, text)| text));
+        let all =
+            all.map_err(|error| file.map_or(Failure::Failed(error.clone()), |(path, _)| in_file(path, &error)))?;
+        let set = |all: Parameters, (name, value): &(String, String)| all.with(name, value);
+        self.settings.iter().try_fold(all, set).map_err(|error| Failure::WrongCall(format!("--set: {error}")))
     }
 
     /// What the source says of its sensors, or the defaults; over it the file, over it the single settings.

@@ -9,11 +9,13 @@ use lienav_eval::space::errors::Errors;
 use lienav_eval::space::figures::Subject;
 use lienav_eval::space::folder;
 use lienav_eval::space::report::{Report, to_json, to_text};
+use lienav_eval::space::robot::{self, Parameters};
 use lienav_eval::space::run::{Options, RunError, SpaceRun, run};
 use lienav_eval::space::settings::Settings;
 use lienav_eval::space::simulated::{PREFIX, name_and_seed, recording};
 use lienav_eval::space::tag_motion::Odometry;
 use lienav_eval::space::truth::Truth;
+use lienav_io::bag::Topics;
 use lienav_io::files::read_text;
 use lienav_io::recording::OpenError;
 use lienav_io::settings_file::with;
@@ -122,20 +124,68 @@ pub(super) fn evaluate(asked: &Evaluation) -> Result<(), Failure> {
         })
     };
     let runs = names.iter().map(run_one).collect::<Result<Vec<SpaceRun>, Failure>>()?;
-    let sigma = Settings::of(&recording).truth_sigma;
-    let errors: Vec<Errors> = runs.iter().map(|run| Errors::new(run, &truth, sigma)).collect();
-    let reports: Vec<Report> =
-        runs.iter().zip(&errors).map(|(run, errors)| Report::new(run, errors, &recording.dropped)).collect();
-    if let Some(out) = asked.out {
-        let subjects: Vec<Subject> = runs.iter().zip(&errors).map(|(run, errors)| Subject { run, errors }).collect();
-        say_removed(&remove_leftovers(out));
-        folder::write(out, &subjects, &reports).map_err(Failure::failed)?;
+    let judge = Judge { truth: &truth, sigma: Settings::of(&recording).truth_sigma, dropped: &recording.dropped };
+    judge.tell(&runs, asked.json, asked.out)
+}
+
+/// A bag of a robot in space.
+pub(super) struct RobotEvaluation<'a> {
+    pub(super) bag: &'a Path,
+    pub(super) topics: &'a Topics,
+    pub(super) parameters: Parameters,
+    /// Names of filters; that of the parameters where there are none.
+    pub(super) filters: Vec<String>,
+    pub(super) json: bool,
+    pub(super) out: Option<&'a Path>,
+}
+
+/// Runs filters over a bag as the node would, one after the other, and reports.
+pub(super) fn evaluate_robot(asked: RobotEvaluation) -> Result<(), Failure> {
+    let RobotEvaluation { bag, topics, parameters, mut filters, json, out } = asked;
+    if filters.is_empty() {
+        filters.push(parameters.config.filter.clone());
     }
-    if asked.json {
-        return print(&format!("{}\n", to_json(&reports).map_err(Failure::failed)?));
+    let run_one = |filter: &String| {
+        let mut parameters = parameters.clone();
+        parameters.config.filter.clone_from(filter);
+        let spinner = progress::spinner(filter.clone());
+        let replay = robot::run(bag, topics, parameters);
+        spinner.finish_and_clear();
+        replay.map_err(Failure::failed)
+    };
+    let mut replays = filters.iter().map(run_one).collect::<Result<Vec<_>, _>>()?;
+    let Some(first) = replays.first() else { return Ok(()) };
+    let (truth, dropped) = (first.truth(), first.recording.dropped.clone());
+    let runs: Vec<SpaceRun> = replays.drain(..).map(|replay| replay.run).collect();
+    Judge { truth: &truth, sigma: (0.0, 0.0), dropped: &dropped }.tell(&runs, json, out)
+}
+
+/// What runs are judged by.
+struct Judge<'a> {
+    truth: &'a Truth,
+    /// Standard deviations of its places, m, and rotations, rad, by axis.
+    sigma: (f64, f64),
+    /// What the recording left out.
+    dropped: &'a BTreeMap<String, u64>,
+}
+
+impl Judge<'_> {
+    fn tell(&self, runs: &[SpaceRun], json: bool, out: Option<&Path>) -> Result<(), Failure> {
+        let errors: Vec<Errors> = runs.iter().map(|run| Errors::new(run, self.truth, self.sigma)).collect();
+        let reports: Vec<Report> =
+            runs.iter().zip(&errors).map(|(run, errors)| Report::new(run, errors, self.dropped)).collect();
+        if let Some(out) = out {
+            let subjects: Vec<Subject> =
+                runs.iter().zip(&errors).map(|(run, errors)| Subject { run, errors }).collect();
+            say_removed(&remove_leftovers(out));
+            folder::write(out, &subjects, &reports).map_err(Failure::failed)?;
+        }
+        if json {
+            return print(&format!("{}\n", to_json(&reports).map_err(Failure::failed)?));
+        }
+        print(&to_text(&reports))?;
+        out.map_or(Ok(()), |out| print(&format!("\nwritten to {}\n", out.display())))
     }
-    print(&to_text(&reports))?;
-    asked.out.map_or(Ok(()), |out| print(&format!("\nwritten to {}\n", out.display())))
 }
 
 /// What a recording in space holds.

@@ -2,6 +2,10 @@
 
 use super::process::{Process, domain, run_peer, start};
 use lienav_base::stamp::Stamp;
+use lienav_eval::space::robot::{self as robot_bag, Parameters};
+use lienav_eval::space::session::Estimate;
+use lienav_io::bag::metadata::Qos;
+use lienav_io::bag::{BagWriter, Existing, Topics};
 use lienav_io::convert::{TagSizes, covariance_message, header, quaternion_of, space_pose_message};
 use lienav_io::intake::{TagIntake, TagRobot};
 use lienav_io::messages::{
@@ -281,6 +285,54 @@ fn written(stream: &[Message]) -> Value {
     })
 }
 
+/// What `ros2 bag record` would have kept of the stream.
+fn write_bag(stream: &[Message], folder: &Path) {
+    let mut bag = BagWriter::create(folder, Existing::Refuse).unwrap();
+    let (transforms, info) = robot();
+    let tree = bag.add_topic::<TfMessage>("/tf_static", Qos::LATCHED).unwrap();
+    bag.write(tree, stamp(-1.0), &transforms).unwrap();
+    for place in ["/front/camera_info", "/back/camera_info"] {
+        let topic = bag.add_topic::<CameraInfo>(place, Qos::LATCHED).unwrap();
+        bag.write(topic, stamp(-1.0), &info).unwrap();
+    }
+    let tags =
+        TOPICS.map(|topic| bag.add_topic::<AprilTagDetectionArray>(&format!("/{topic}"), Qos::RELIABLE).unwrap());
+    let odom = bag.add_topic::<Odometry>("/odom", Qos::RELIABLE).unwrap();
+    let imu = bag.add_topic::<Imu>("/imu", Qos::RELIABLE).unwrap();
+    let at = |time: &Time| Stamp::from_nanos(i64::from(time.sec) * 1_000_000_000 + i64::from(time.nanosec));
+    for message in stream {
+        match message {
+            Message::Tags(camera, message) => bag.write(tags[*camera], at(&message.header.stamp), message),
+            Message::Odometry(message) => bag.write(odom, at(&message.header.stamp), message.as_ref()),
+            Message::Imu(message) => bag.write(imu, at(&message.header.stamp), message.as_ref()),
+        }
+        .unwrap();
+    }
+    bag.finish().unwrap();
+}
+
+/// The stamp and place, m, of each estimate that `lienav evaluate` makes of the bag, with the parameters of the node.
+fn from_bag(bag: &Path, file: Option<&Path>, uses_imu: bool) -> Vec<Row> {
+    let mut parameters = Parameters::default();
+    let mode = if file.is_some() { "localization" } else { "mapping" };
+    let set = [
+        ("tags.detections", "[front/detections, back/detections]".to_owned()),
+        ("tags.use_imu", uses_imu.to_string()),
+        ("tags.size_m", TAG.0.to_string()),
+        ("tags.corner_std_px", TAG.1.to_string()),
+        ("timing.reorder_window_s", WINDOW_S.to_string()),
+        ("odom_frame", "odom".to_owned()),
+        ("map.mode", mode.to_owned()),
+        ("map.file", file.map_or_else(String::new, |file| file.display().to_string())),
+    ];
+    for (name, value) in set {
+        parameters = parameters.with(name, &value).unwrap();
+    }
+    let replay = robot_bag::run(bag, &Topics::default(), parameters).unwrap();
+    let row = |one: &Estimate| (one.stamp.nanos(), one.pose.translation.iter().copied().collect());
+    replay.run.estimates.iter().map(row).collect()
+}
+
 /// Plays a stream to the node, and compares what it publishes with what it has to.
 fn live_is_offline(is_known: bool, mode: &str, has_imu: bool) {
     if !cfg!(feature = "apriltag_msgs") {
@@ -295,6 +347,10 @@ fn live_is_offline(is_known: bool, mode: &str, has_imu: bool) {
     let stream = stream(has_imu);
     let (expected, off) = offline(&stream, is_known.then_some(file.as_path()), has_imu);
     println!("{} poses; off by {off:.4} m in the end", expected.len());
+    let bag = folder.path().join("bag");
+    write_bag(&stream, &bag);
+    let found = from_bag(&bag, is_known.then_some(file.as_path()), has_imu);
+    assert_eq!(found, expected.iter().map(|(stamp, numbers)| (*stamp, numbers[..3].to_vec())).collect::<Vec<_>>());
     assert!(expected.len() > 350 && off < if is_known { 0.02 } else { f64::INFINITY }, "{} {off}", expected.len());
     std::fs::write(&input, written(&stream).to_string()).unwrap();
     let file_parameter = format!("map.file:={}", file.display());

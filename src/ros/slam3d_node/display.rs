@@ -2,13 +2,13 @@
 //! only while somebody listens.
 
 use super::Settings;
-use super::filter::Filter;
 use super::output::pose_of;
 use super::squares;
 use crate::ros::qos_overrides::publisher;
 use crate::ros::{qos, tf};
 use lienav_base::stamp::Stamp;
 use lienav_io::convert::quaternion_of;
+use lienav_io::space::robot::filter::Filter;
 use lienav_lie::{Se3, So3};
 use lienav_space::Landmark;
 use nalgebra::{Matrix3, Vector3};

@@ -16,11 +16,11 @@
 //!
 //! A warning about what was dropped ends with the remedy for the reason that happened most ([`remedy`]).
 
-use super::filter::Filter;
 use crate::ros::diagnostics::{Dropped, Findings, Level, Percentiles, Received, Values, listed};
 use lienav_io::bag::UNREADABLE;
 use lienav_io::convert::{Refusal, quaternion_of};
 use lienav_io::intake::TAG_WORDS;
+use lienav_io::space::robot::filter::Filter;
 use lienav_lie::{LieGroup, Se3};
 use lienav_space::{DropReason, PoseEstimate, Quality};
 use nalgebra::{Matrix6, Vector3};

@@ -1,7 +1,7 @@
 //! Tags as squares with their numbers, for displays.
 
-use super::filter::Filter;
 use super::output::pose_of;
+use lienav_io::space::robot::filter::Filter;
 use lienav_space::tags::{MovingTag, TagPose};
 use r2r::builtin_interfaces::msg::Duration;
 use r2r::geometry_msgs::msg::Vector3;

@@ -1,9 +1,7 @@
 //! What the node does with whatever arrives: convert, check, step, publish.
 
 use super::display::Display;
-use super::filter::{Filter, Unused};
 use super::input::Event;
-use super::map;
 use super::output::{BaseEstimate, Outputs};
 use super::report::{self, NO_IDENTITY, Report};
 use super::{SPECS, Settings};
@@ -19,6 +17,8 @@ use lienav_base::stamp::Stamp;
 use lienav_io::bag::UNREADABLE;
 use lienav_io::convert::Refusal;
 use lienav_io::messages::{self, AprilTagDetectionArray, Imu, PointCloud2, PoseWithCovarianceStamped, TfMessage};
+use lienav_io::space::robot::filter::{Filter, Unused};
+use lienav_io::space::robot::map;
 use lienav_lie::Se3;
 use lienav_space::tags::TagConfig;
 use lienav_space::tags::settings::SPECS as TAG_SPECS;

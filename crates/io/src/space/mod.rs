@@ -3,13 +3,15 @@
 //! [`data`] is what a recording holds, [`open`] reads one. Each layout has a file: `euroc_tracks` (an inertial sensor
 //! and tracks of points in one camera), `starloc` (an inertial sensor and tags in a pair of cameras), `starry` (rate,
 //! body velocity and points in a pair of cameras), `tagslam` and `frc` (corners of tags; [`tags`] is what they hold,
-//! and [`tag_map`] reads maps of tags, [`tag_formats`] those of other programs). `files` has what they share.
+//! and [`tag_map`] reads maps of tags, [`tag_formats`] those of other programs). `files` has what they share. [`robot`] takes
+//! the messages of one.
 
 pub mod data;
 mod euroc_tracks;
 mod files;
 mod frc;
 mod jumps;
+pub mod robot;
 mod starloc;
 mod starry;
 pub mod tag_formats;

@@ -1,9 +1,9 @@
 //! The parameters of `slam3d_node` beside those of the filter ([`lienav_space::SPECS`]).
 
+use crate::convert::TagSizes;
+use crate::intake::{SpaceFrames, TagRobot};
 use lienav_base::settings::{Described, Spec};
 use lienav_base::{settings, words};
-use lienav_io::convert::TagSizes;
-use lienav_io::intake::{SpaceFrames, TagRobot};
 use lienav_space::Config;
 use std::collections::BTreeSet;
 

@@ -1,12 +1,12 @@
 //! The two pipelines that the node runs, behind one face: landmarks with an inertial sensor, or tags in images.
 
 use super::settings::MOST_CAMERAS;
-use lienav_base::stamp::Stamp;
-use lienav_io::convert::Refusal;
-use lienav_io::intake::{SpaceIntake, TagIntake, TagsSeen};
-use lienav_io::messages::{
+use crate::convert::Refusal;
+use crate::intake::{SpaceIntake, TagIntake, TagsSeen};
+use crate::messages::{
     AprilTagDetectionArray, CameraInfo, Imu, Odometry, PointCloud2, PoseWithCovarianceStamped, TfMessage,
 };
+use lienav_base::stamp::Stamp;
 use lienav_lie::Se3;
 use lienav_space::tags::{TagPose, TagSlam3d};
 use lienav_space::{Config, Counts, DropReason, Landmark, Pose, PoseEstimate, Quality, Slam3d, Step};

@@ -1,9 +1,9 @@
 //! Maps as files: landmarks with their joint covariance as JSON, tags as `tags.yaml` or the layout of a field.
 
 use super::filter::Filter;
-use lienav_io::files;
-use lienav_io::space::tag_map::{TagMap, TagsTogether};
-use lienav_io::space::tags::StatedTag;
+use crate::files;
+use crate::space::tag_map::{TagMap, TagsTogether};
+use crate::space::tags::StatedTag;
 use lienav_space::Map3d;
 use lienav_space::tags::{JointMap, KnownTag, OnBoard, TagPose};
 use std::path::Path;
@@ -15,7 +15,7 @@ const LONGEST_MAP: u64 = 1 << 27;
 pub fn load(filter: &mut Filter, path: &Path) -> Result<String, String> {
     match filter {
         Filter::Landmarks { slam, .. } => {
-            let text = lienav_io::open::read_text(path, LONGEST_MAP);
+            let text = crate::open::read_text(path, LONGEST_MAP);
             let text = text.map_err(|error| format!("{error}{}", files::remedy(&error)))?;
             let map = Map3d::from_json(&text).map_err(|error| error.to_string())?;
             let landmarks = map.landmarks.len();
@@ -28,7 +28,7 @@ pub fn load(filter: &mut Filter, path: &Path) -> Result<String, String> {
             intake.set_map(&map);
             let known = map.known.iter().map(|(id, tag)| (*id, KnownTag { pose: tag.pose, sigma: tag.sigma }));
             let place =
-                |on: &lienav_io::space::tags::OnBoard| OnBoard { board: on.board, pose: on.pose, sigma_m: on.sigma_m };
+                |on: &crate::space::tags::OnBoard| OnBoard { board: on.board, pose: on.pose, sigma_m: on.sigma_m };
             let on_board = map.on_board.iter().map(|(id, on)| (*id, place(on)));
             slam.set_known(known.collect(), on_board.collect());
             let together = map
