@@ -16,7 +16,7 @@ const MOVING: &str = "moving_tags";
 
 /// A square and a number for each tag, and a square for each that moves; none for landmarks that are points.
 pub fn of(header: &Header, filter: &Filter) -> Vec<Marker> {
-    let Filter::Tags { slam, intake } = filter else { return Vec::new() };
+    let Filter::Tags { slam, intake, .. } = filter else { return Vec::new() };
     let size = |id: u64| u32::try_from(id).map_or(0.1, |id| intake.size_of(id));
     let fixed = slam.tags();
     let fixed = fixed.iter().flat_map(|tag| [square(header, tag, size(tag.id)), number(header, tag, size(tag.id))]);

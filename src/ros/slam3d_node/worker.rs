@@ -234,15 +234,12 @@ impl Worker {
     }
 
     fn initial_pose(&mut self, message: &PoseWithCovarianceStamped) {
-        match self.slam.pose_of(message) {
-            Ok(given) => match self.slam.set_pose(&given) {
-                Ok(()) => {
-                    let t = message.pose.pose.position.clone();
-                    self.log.info(&format!("set to x {:.3} y {:.3} z {:.3}", t.x, t.y, t.z));
-                }
-                Err(reason) => self.drop("initialpose", reason.word()),
-            },
-            Err(refusal) => self.refuse("initialpose", &refusal),
+        match self.slam.initial_pose(message) {
+            Ok(()) => {
+                let t = message.pose.pose.position.clone();
+                self.log.info(&format!("set to x {:.3} y {:.3} z {:.3}", t.x, t.y, t.z));
+            }
+            Err(unused) => self.unused("initialpose", &unused),
         }
     }
 

@@ -7,7 +7,7 @@ use super::truth::Truth;
 use lienav_base::settings::Described;
 use lienav_base::stamp::Stamp;
 use lienav_io::bag::{BagReader, Record, Role, Topic, Topics, UNREADABLE, cdr, roles_of};
-use lienav_io::convert::{SpaceKind, se3_of, space_imu, space_kind, stamp_of};
+use lienav_io::convert::{SpaceKind, se3_of, space_kind, stamp_of};
 use lienav_io::messages::{
     AprilTagDetectionArray, CameraInfo, Imu, Message, Odometry, PointCloud2, Pose, PoseStamped,
     PoseWithCovarianceStamped, TfMessage,
@@ -15,12 +15,14 @@ use lienav_io::messages::{
 use lienav_io::open::read_text;
 use lienav_io::recording::OpenError;
 use lienav_io::settings_file::{overlay_known, stated_names, with};
-use lienav_io::space::data::{InertialSample, SpaceRecording, TruePose};
+use lienav_io::space::data::{SpaceRecording, TruePose};
 use lienav_io::space::robot::filter::{Filter, Unused};
 use lienav_io::space::robot::settings::Settings;
 use lienav_io::space::robot::{filter_of, map};
+use lienav_lie::{LieGroup, Se3, So3};
 use lienav_space::tags::TagConfig;
 use lienav_space::{Config, DropReason};
+use nalgebra::Vector3;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
@@ -183,12 +185,30 @@ pub struct Replay {
     pub recording: SpaceRecording,
     /// What was estimated: poses of the robot's frame in the map.
     pub run: SpaceRun,
+    /// A pose from outside, or a map, has said where the robot is.
+    pub is_placed: bool,
 }
 
 impl Replay {
-    /// The truth of the bag.
+    /// The truth of the bag, which is level by REP 103. Where nothing has put the robot into a map, the map is that of its
+    /// start, and the truth is moved there.
     pub fn truth(&self) -> Truth {
-        Truth::of(&self.recording)
+        let mut recording = self.recording.clone();
+        recording.gravity = Some(-9.81 * Vector3::z());
+        let truth = Truth::of(&recording);
+        if self.is_placed {
+            return truth;
+        }
+        let first = self.run.estimates.iter().find_map(|one| Some((one.pose, truth.at(one.stamp)?)));
+        let Some((own, at)) = first else { return truth };
+        let yaw = |pose: &Se3| {
+            let ahead = pose.rotation * Vector3::x();
+            ahead.y.atan2(ahead.x)
+        };
+        let turn = So3::exp(&(Vector3::z() * (yaw(&own) - yaw(&at))));
+        let moved = Se3::new(turn, own.translation - turn * at.translation);
+        recording.truth.iter_mut().for_each(|one| one.pose = moved * one.pose);
+        Truth::of(&recording)
     }
 }
 
@@ -217,6 +237,7 @@ pub fn run(folder: &Path, topics: &Topics, mut parameters: Parameters) -> Result
     if !file.is_empty() && Path::new(&file).exists() {
         let sentence = map::load(&mut robot.filter, Path::new(&file)).map_err(|why| wrong(format!("{file}: {why}")))?;
         robot.recording.warnings.push(format!("{file}: {sentence}"));
+        robot.is_placed = true;
     }
     for is_of_robot in [true, false] {
         let mut bag = BagReader::open(folder)?;
@@ -237,11 +258,12 @@ struct Robot {
     filter: Filter,
     session: Session,
     recording: SpaceRecording,
+    is_placed: bool,
 }
 
 impl Robot {
     fn new(filter: Filter) -> Self {
-        Self { filter, session: Session::default(), recording: SpaceRecording::default() }
+        Self { filter, session: Session::default(), recording: SpaceRecording::default(), is_placed: false }
     }
 
     fn take(&mut self, input: Input, topic: &Topic, record: &Record) {
@@ -276,9 +298,7 @@ impl Robot {
                 return filter.camera_info(number, &read::<CameraInfo>(bytes)?).map_err(|refusal| refusal.word());
             }
             Input::Imu => {
-                let message = read::<Imu>(bytes)?;
-                used(filter.imu(&message))?;
-                self.keep(&message);
+                used(filter.imu(&read::<Imu>(bytes)?))?;
             }
             Input::Features => {
                 let taken = used(filter.features(&read::<PointCloud2>(bytes)?))?;
@@ -297,12 +317,12 @@ impl Robot {
                 used(filter.odometry(&read::<Odometry>(bytes)?))?;
             }
             Input::AbsolutePose => {
-                used(filter.absolute_pose(&read::<PoseWithCovarianceStamped>(bytes)?))?;
+                let taken = used(filter.absolute_pose(&read::<PoseWithCovarianceStamped>(bytes)?))?;
+                self.is_placed |= taken.is_some();
             }
             Input::InitialPose => {
-                let pose = filter.pose_of(&read::<PoseWithCovarianceStamped>(bytes)?);
-                // What is dropped is counted.
-                let _ = filter.set_pose(&pose.map_err(|refusal| refusal.word())?);
+                let taken = used(filter.initial_pose(&read::<PoseWithCovarianceStamped>(bytes)?))?;
+                self.is_placed |= taken.is_some();
             }
             Input::Truth => {
                 let (stamp, pose) = match topic.type_name.as_str() {
@@ -314,17 +334,6 @@ impl Robot {
             }
         }
         Ok(())
-    }
-
-    /// Keeps a sample in the axes of the robot's frame: by its force, the truth is levelled.
-    fn keep(&mut self, message: &Imu) {
-        let (Some(base), Ok(sample)) = (self.filter.base(), space_imu(message, &[])) else { return };
-        let samples = &mut self.recording.inertial;
-        if samples.last().is_none_or(|last| last.stamp < sample.stamp) {
-            let [rate, force] =
-                [sample.value.rate, sample.value.force].map(|vector| base.rotation.rotate_back(&vector));
-            samples.push(InertialSample { stamp: sample.stamp, rate, force });
-        }
     }
 
     fn take_truth(&mut self, stamp: Stamp, pose: &Pose) -> Result<(), &'static str> {
@@ -366,6 +375,6 @@ impl Robot {
         let landmarks = self.filter.listed().into_iter().map(|landmark| (landmark.id, landmark.position)).collect();
         let warnings = self.recording.warnings.clone();
         let run = SpaceRun { filter, source, estimates, step_us, counts, landmarks, windows: Vec::new(), warnings };
-        Replay { recording: self.recording, run }
+        Replay { recording: self.recording, run, is_placed: self.is_placed }
     }
 }

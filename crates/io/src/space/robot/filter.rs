@@ -21,6 +21,8 @@ pub enum Filter {
         slam: Slam3d,
         /// Its intake.
         intake: SpaceIntake,
+        /// A pose that came before the inertial sensor, whose frame is the body.
+        early: Option<Box<PoseWithCovarianceStamped>>,
     },
     /// Tags, with odometry or an inertial sensor, or none.
     Tags {
@@ -28,6 +30,8 @@ pub enum Filter {
         slam: TagSlam3d,
         /// Its intake.
         intake: TagIntake,
+        /// As that of the other.
+        early: Option<Box<PoseWithCovarianceStamped>>,
     },
 }
 
@@ -190,9 +194,28 @@ impl Filter {
         }
     }
 
-    /// Puts the robot at a pose.
-    pub fn set_pose(&mut self, pose: &Pose) -> Result<(), DropReason> {
-        both!(self, slam => slam.set_pose(&pose.pose, &pose.covariance))
+    /// Puts the robot at a pose; one that comes before the inertial sensor, as soon as that is there.
+    pub fn initial_pose(&mut self, message: &PoseWithCovarianceStamped) -> Result<(), Unused> {
+        let pose = self.pose_of(message);
+        let early = match self {
+            Self::Landmarks { early, .. } | Self::Tags { early, .. } => early,
+        };
+        *early = None;
+        if let Err(Refusal::NoTransform { .. }) = pose
+            && self.base().is_none()
+        {
+            let (Self::Landmarks { early, .. } | Self::Tags { early, .. }) = self;
+            *early = Some(Box::new(message.clone()));
+            return Ok(());
+        }
+        let pose = pose?;
+        Ok(both!(self, slam => slam.set_pose(&pose.pose, &pose.covariance))?)
+    }
+
+    /// The pose that was kept for the inertial sensor, which is there now.
+    fn take_early_pose(&mut self) -> Result<(), Unused> {
+        let (Self::Landmarks { early, .. } | Self::Tags { early, .. }) = self;
+        early.take().map_or(Ok(()), |message| self.initial_pose(&message))
     }
 
     /// A pose of the robot in the map, as one of the body.
@@ -227,28 +250,29 @@ impl Filter {
 
     /// Takes in a sample of the inertial sensor; its stamp, and whether its frame is new.
     pub fn imu(&mut self, message: &Imu) -> Result<(Stamp, bool), Unused> {
-        let (slam, intake) = match self {
-            Self::Landmarks { slam, intake } => (slam, intake),
-            Self::Tags { slam, intake } => {
-                let was_placed = intake.base().is_some();
+        let was_placed = self.base().is_some();
+        let sample = match self {
+            Self::Landmarks { slam, intake, .. } => {
+                let sample = intake.imu(message)?;
+                if let Some(base) = intake.base().filter(|_| !was_placed) {
+                    slam.set_base(base);
+                }
+                slam.push_imu(&sample)?;
+                sample
+            }
+            Self::Tags { slam, intake, .. } => {
                 let sample = intake.imu(message)?;
                 slam.push_imu(&sample)?;
-                return Ok((sample.stamp, !was_placed));
+                sample
             }
         };
-        let was_placed = intake.base().is_some();
-        let sample = intake.imu(message)?;
-        let new = intake.base().filter(|_| !was_placed);
-        if let Some(base) = new {
-            slam.set_base(base);
-        }
-        slam.push_imu(&sample)?;
-        Ok((sample.stamp, new.is_some()))
+        self.take_early_pose()?;
+        Ok((sample.stamp, !was_placed))
     }
 
     /// Takes in features; how many had no identity, and where their sensor is, where that is new.
     pub fn features(&mut self, message: &PointCloud2) -> Result<(usize, Option<Se3>), Unused> {
-        let Self::Landmarks { slam, intake } = self else { return Err(Unused::Idle) };
+        let Self::Landmarks { slam, intake, .. } = self else { return Err(Unused::Idle) };
         let seen = intake.features(message)?;
         if let Some((number, sensor)) = seen.sensor {
             slam.set_sensor(number, sensor)?;
@@ -263,7 +287,7 @@ impl Filter {
         number: usize,
         message: &AprilTagDetectionArray,
     ) -> (Vec<&'static str>, Result<Option<Se3>, Unused>) {
-        let Self::Tags { slam, intake } = self else { return (Vec::new(), Err(Unused::Idle)) };
+        let Self::Tags { slam, intake, .. } = self else { return (Vec::new(), Err(Unused::Idle)) };
         let TagsSeen { frame, camera, refused } = match intake.detections(number, message) {
             Ok(seen) => seen,
             Err(refusal) => return (Vec::new(), Err(refusal.into())),
@@ -276,12 +300,12 @@ impl Filter {
     /// Takes in odometry; the pose of the robot's frame in that of the odometry, where the message has one.
     pub fn odometry(&mut self, message: &Odometry) -> Result<Option<Se3>, Unused> {
         match self {
-            Self::Landmarks { slam, intake } => {
+            Self::Landmarks { slam, intake, .. } => {
                 let (odometry, base_in_odom) = intake.odometry(message)?;
                 slam.push_odometry(&odometry)?;
                 Ok(base_in_odom)
             }
-            Self::Tags { slam, intake } => {
+            Self::Tags { slam, intake, .. } => {
                 let (twist, base_in_odom) = intake.odometry(message)?;
                 slam.push_twist(&twist)?;
                 Ok(base_in_odom)

@@ -22,7 +22,7 @@ pub fn load(filter: &mut Filter, path: &Path) -> Result<String, String> {
             slam.load_map(map).map_err(|error| error.to_string())?;
             Ok(format!("{landmarks} landmarks loaded"))
         }
-        Filter::Tags { slam, intake } => {
+        Filter::Tags { slam, intake, .. } => {
             let map = TagMap::read(path).map_err(|error| error.to_string())?;
             let (count, refused) = (map.known.len(), map.refused);
             intake.set_map(&map);
@@ -53,7 +53,7 @@ pub fn save(filter: &Filter, path: &Path) -> Result<String, String> {
             }
             (map.to_json(), format!("{} landmarks saved", map.landmarks.len()))
         }
-        Filter::Tags { slam, intake } => {
+        Filter::Tags { slam, intake, .. } => {
             let is_kept = path.exists() && TagMap::read(path).is_ok_and(|map| map.is_by_hand);
             if is_kept || path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("json")) {
                 let why = "it has boards or ignored tags, or is the layout of a field: set map.file to another name";

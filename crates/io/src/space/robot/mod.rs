@@ -26,10 +26,10 @@ pub fn filter_of(settings: &Settings, config: Config, own: TagConfig) -> Result<
         let mut slam = TagSlam3d::new(config, own).map_err(|error| error.to_string())?;
         slam.expect(settings.tags.topics().len(), settings.uses_odometry());
         slam.set_moving(settings.tags.moving()?);
-        return Ok(Filter::Tags { slam, intake: TagIntake::new(robot) });
+        return Ok(Filter::Tags { slam, intake: TagIntake::new(robot), early: None });
     }
     let intake = SpaceIntake::new(settings.frames(&config));
-    Ok(Filter::Landmarks { slam: Slam3d::new(config).map_err(|error| error.to_string())?, intake })
+    Ok(Filter::Landmarks { slam: Slam3d::new(config).map_err(|error| error.to_string())?, intake, early: None })
 }
 
 /// The body is then the frame of the inertial sensor, which has its own height and inclination.
