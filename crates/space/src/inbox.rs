@@ -13,7 +13,7 @@ pub const MOST_ITEMS: usize = 256;
 /// A camera without a frame for so long is not waited for, s: as long as `Slam3d` calls a pose good without landmarks.
 const SILENT_CAMERA_S: f64 = 1.0;
 /// Instants wait for the samples of an inertial sensor that is silent for so long, s: as many frames as the queue holds.
-const LONGEST_SILENCE_S: f64 = 12.0;
+pub const LONGEST_SILENCE_S: f64 = 12.0;
 /// Sensors have smaller numbers than this.
 pub const MOST_SENSORS: usize = 16;
 

@@ -44,11 +44,13 @@
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod ahead;
+mod align;
 mod check;
 pub mod config;
 pub mod estimator;
 mod inbox;
 pub mod input;
+mod interrupted;
 pub mod measured;
 pub mod output;
 mod running;

@@ -7,6 +7,8 @@ use crate::input::ImuSample;
 use crate::measured::{AT_REST, Measured};
 use crate::output::{Counts, DropReason, PoseEstimate, Step};
 use crate::saved::SavedRun;
+use crate::start;
+use crate::world::{Map3d, place};
 use lienav_base::stamp::Stamp;
 use lienav_inertial::imu::ImuNoise;
 use lienav_inertial::measurement::absolute::AbsolutePose;
@@ -16,7 +18,7 @@ use lienav_inertial::preintegration::samples::Interpolation;
 use lienav_inertial::rest::RestDetector;
 use lienav_inertial::step::Corrected;
 use lienav_lie::Se3;
-use nalgebra::Matrix3;
+use nalgebra::{Matrix3, Matrix6};
 
 /// Where nothing else comes, the state is moved so often, s, and is at rest if the inertial sensor is.
 pub const SILENT_S: f64 = 0.5;
@@ -119,6 +121,36 @@ impl Running {
     pub fn restart_ahead(&mut self, inbox: &Inbox) {
         self.integrator.set_biases(self.estimator.state.nav.biases);
         self.ahead.restart(&self.estimator.state, self.estimator.filter(), &self.integrator, &inbox.samples);
+    }
+
+    /// Puts the body at a pose in a map, whose landmarks take the place of those of the state. Of the rotation, the
+    /// heading counts. Nothing is added to a map that is known.
+    pub fn put_into(&mut self, map: Option<&Map3d>, pose: &Se3, covariance: &Matrix6<f64>, is_known: bool) {
+        let filter = *self.estimator.filter();
+        let state = &mut self.estimator.state;
+        (0..state.landmarks.len()).rev().for_each(|i| state.remove(i));
+        place(state, pose, covariance, &filter);
+        if let Some(map) = map {
+            map.append_to(state, &filter);
+        }
+        if is_known {
+            self.estimator.freeze_landmarks();
+        }
+    }
+
+    /// Begins again at a pose in a map, at the velocity and the biases of now, with these standard deviations by axis:
+    /// rotation, rad; velocity, m/s; position, m; biases, rad/s and m/s².
+    pub fn begin_again(&mut self, map: &Map3d, pose: &Se3, sigma: &[f64; 5], is_known: bool) {
+        let (filter, now) = (*self.estimator.filter(), &self.estimator.state);
+        let velocity = pose.rotation * now.nav.rotation.rotate_back(&now.nav.velocity);
+        let mut state = start::given(pose, &velocity, sigma, now.gravity, &filter);
+        (state.nav.biases, state.predicted.biases) = (now.nav.biases, now.nav.biases);
+        state.rate = now.rate;
+        map.append_to(&mut state, &filter);
+        self.estimator.state = state;
+        if is_known {
+            self.estimator.freeze_landmarks();
+        }
     }
 
     /// Integrates samples until they reach a stamp.

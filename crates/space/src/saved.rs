@@ -3,6 +3,7 @@
 use crate::config::Config;
 use crate::inbox::{Inbox, Key};
 use crate::input::Sensor;
+use crate::interrupted::Interrupted;
 use crate::output::Counts;
 use crate::world::Map3d;
 use lienav_base::clock::ClockGuard;
@@ -26,6 +27,8 @@ pub struct SavedState {
     pub(crate) running: Option<SavedRun>,
     pub(crate) given: Option<(Se3, Matrix6<f64>, Option<Stamp>)>,
     pub(crate) map: Option<Map3d>,
+    #[serde(default)]
+    pub(crate) interrupted: Option<Interrupted>,
     pub(crate) waits_since: Option<Stamp>,
     pub(crate) counts: Counts,
     pub(crate) time_jumps: u64,

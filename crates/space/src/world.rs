@@ -189,6 +189,20 @@ pub fn own_covariance(state: &State, i: usize, filter: &Filter) -> Matrix3<f64> 
     0.5 * (sum + sum.transpose())
 }
 
+/// Standard deviation of landmark `i` relative to the body, all axes together, m.
+pub fn relative_sigma(state: &State, i: usize, filter: &Filter) -> f64 {
+    let (p, row) = (&state.covariance, state.covariance.row_of(i));
+    let own = p.block::<3, 3>(row, row).trace();
+    let variance = match filter.errors {
+        Errors::Left | Errors::Reduced => own,
+        Errors::Additive => {
+            let (place, shared) = (p.block::<3, 3>(POSITION, POSITION), p.block::<3, 3>(row, POSITION));
+            own + place.trace() - 2.0 * shared.trace()
+        }
+    };
+    variance.max(0.0).sqrt()
+}
+
 /// The axes in which errors of landmarks are, from those of the world.
 fn world_axes(state: &State, filter: &Filter) -> Matrix3<f64> {
     match filter.errors {

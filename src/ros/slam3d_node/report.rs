@@ -239,7 +239,7 @@ pub fn judge(before: &Report, now: &Report) -> (Level, String) {
         findings.warn(format!("tags {} move, and are not used: list them in tags.moving", ids.join(", ")));
     }
     if now.time_jumps > before.time_jumps {
-        findings.warn("time was set back: the filter started again");
+        findings.warn("time was set, or nothing came for more than 2 s: the filter started again");
     }
     if now.widened > before.widened {
         findings.warn("most measurements were beyond the gate, and the covariance was widened: check the noise");

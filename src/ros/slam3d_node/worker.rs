@@ -287,12 +287,12 @@ impl Worker {
         }
     }
 
-    /// Time was set back: stamps of the output start anew.
+    /// The filter started again by itself: stamps of the output start anew.
     fn follow_time_jumps(&mut self) {
         if self.slam.time_jumps() != self.time_jumps_seen {
             self.time_jumps_seen = self.slam.time_jumps();
             self.restart_outputs();
-            self.log.warn("time jumped back: the filter starts again");
+            self.log.warn("time was set, or nothing came for more than 2 s: the filter starts again");
         }
     }
 

@@ -1,5 +1,6 @@
 //! Tests of the pipeline.
 
+mod again;
 mod clocks;
 mod hall;
 mod maps;

@@ -1,0 +1,150 @@
+//! It starts again after a silence of everything, or a clock that was set: never wrong and sure, and where it is in its
+//! map as soon as it sees that.
+
+use super::{RATE_HZ, Run, config, run, slam, steps};
+use crate::{Frame, ImuSample, MapMode, PoseEstimate, Quality, Slam3d};
+use lienav_base::stamp::Stamp;
+use lienav_lie::LieGroup;
+use nalgebra::{Matrix3, Vector3};
+
+/// The body has been everywhere after this, s.
+const LAP_S: f64 = 18.0;
+
+/// What came of a run: for each estimate the time, s, distance from the truth, m, and the same in standard deviations
+/// of the place and of the heading, the larger.
+type Found = Vec<(f64, f64, f64)>;
+
+/// How far a pose is from that of the run at this time.
+fn error(run: &Run, t: f64, estimate: &PoseEstimate) -> (f64, f64, f64) {
+    let truth = run.truth[(t * RATE_HZ).round() as usize];
+    let apart = estimate.pose.translation - truth.translation;
+    let covariance = estimate.covariance.fixed_view::<3, 3>(0, 0) + Matrix3::identity() * 1e-10;
+    let square = covariance.cholesky().map_or(f64::INFINITY, |c| apart.dot(&c.solve(&apart)));
+    let ahead = truth.rotation.inverse() * estimate.pose.rotation * Vector3::x();
+    let heading = ahead.y.atan2(ahead.x).abs() / (estimate.covariance[(5, 5)] + 1e-8).sqrt();
+    (t, apart.norm(), square.sqrt().max(heading))
+}
+
+/// Plays a run whose stamps are moved by so many seconds, or that is silent, as a function of time says.
+fn play(slam: &mut Slam3d, run: &Run, (from, to): (f64, f64), shift: impl Fn(f64) -> Option<f64>) -> Found {
+    let (mut found, mut frames) = (Vec::new(), run.frames.iter().peekable());
+    for (k, sample) in run.samples.iter().enumerate() {
+        let t = k as f64 / RATE_HZ;
+        let shift = if (from..to).contains(&t) { shift(t) } else { None };
+        while let Some((_, frame)) = frames.next_if(|(at, _)| *at <= k) {
+            if let Some(shift) = shift {
+                let _ = slam.push_frame(&Frame { stamp: frame.stamp + shift, seen: frame.seen.clone() });
+            }
+        }
+        let Some(shift) = shift else { continue };
+        let _ = slam.push_imu(&ImuSample { stamp: sample.stamp + shift, ..*sample });
+        let at = |stamp: Stamp| (stamp + -shift).secs() - 100.0;
+        // What was estimated before the clock was set has other stamps.
+        let is_now = |estimate: &PoseEstimate| (t - 1.0..t + 0.01).contains(&at(estimate.stamp));
+        let estimates = steps(slam).into_iter().map(|step| step.estimate).chain(slam.pose());
+        found.extend(estimates.filter(is_now).map(|one| error(run, at(one.stamp), &one)));
+    }
+    found
+}
+
+/// Never wrong and sure, and right again two seconds after the fault.
+fn assert_recovers(what: &str, slam: &Slam3d, found: &Found, ends_s: f64) {
+    let worst = found.iter().map(|(.., sigma)| *sigma).fold(0.0, f64::max);
+    let off = found.iter().filter(|(t, ..)| *t > ends_s + 2.0).map(|(_, off, _)| *off).fold(0.0, f64::max);
+    let count = found.iter().filter(|(t, ..)| *t > ends_s + 2.0).count();
+    println!("{what}: {worst:.1} sigma, {off:.3} m after, {count} estimates, {:?}", slam.quality());
+    assert!(count > 100 && slam.quality() == Quality::Ok, "{what}: {count}, {:?}", slam.quality());
+    assert!(worst < 5.0 && off < 0.3, "{what}: {worst} sigma, {off} m");
+}
+
+#[test]
+fn a_silence_of_everything_ends_where_the_map_says() {
+    for (seed, silent_s) in [(1, 2.5), (2, 2.5), (3, 5.0), (4, 15.0), (5, 40.0)] {
+        let ends_s = LAP_S + silent_s;
+        let run = run(ends_s + 5.0, seed, false);
+        let mut slam = slam(config());
+        let is_silent = |t: f64| (LAP_S..ends_s).contains(&t);
+        let found = play(&mut slam, &run, (0.0, 1e3), |t| if is_silent(t) { None } else { Some(0.0) });
+        assert_eq!(slam.time_jumps(), 1);
+        assert_recovers(&format!("{silent_s} s"), &slam, &found, ends_s);
+    }
+}
+
+#[test]
+fn a_clock_that_is_set_ends_where_the_map_says() {
+    for (seed, shift_s) in [(1, 3600.0), (2, 4.0), (3, -60.0), (4, -5.0), (5, -3600.0)] {
+        let run = run(16.0, seed, false);
+        let mut slam = slam(config());
+        let found = play(&mut slam, &run, (0.0, 1e3), |t| Some(if t < 10.0 { 0.0 } else { shift_s }));
+        assert_eq!(slam.time_jumps(), 1);
+        assert_recovers(&format!("{shift_s} s"), &slam, &found, 10.0);
+    }
+}
+
+/// What one camera sees after a start in motion is rarely enough for landmarks of its own.
+#[test]
+fn one_camera_is_never_wrong_and_sure() {
+    for seed in 1..=3 {
+        let ends_s = LAP_S + 3.0;
+        let run = run(ends_s + 8.0, seed, true);
+        let mut slam = slam(config());
+        let is_silent = |t: f64| (LAP_S..ends_s).contains(&t);
+        let found = play(&mut slam, &run, (0.0, 1e3), |t| if is_silent(t) { None } else { Some(0.0) });
+        let worst = found.iter().map(|(.., sigma)| *sigma).fold(0.0, f64::max);
+        let last = found.last().unwrap();
+        println!("{seed}: {worst:.1} sigma, {:.3} m in the end, {:?}", last.1, slam.quality());
+        assert!(worst < 5.0, "{seed}: {worst} sigma");
+        assert!(slam.quality() != Quality::Ok || last.1 < 0.3, "{seed}: {last:?}");
+    }
+}
+
+#[test]
+fn it_finds_itself_in_a_known_map_and_adds_nothing_to_it() {
+    let mut mapping = slam(config());
+    play(&mut mapping, &run(20.0, 1, false), (0.0, 1e3), |_| Some(0.0));
+    let map = mapping.map();
+    let mut config = config();
+    config.map.mode = MapMode::Localization;
+    let (mut slam, run) = (slam(config), run(16.0, 2, false));
+    slam.load_map(map.clone()).unwrap();
+    let found = play(&mut slam, &run, (0.0, 1e3), |t| Some(if t < 10.0 { 0.0 } else { 3600.0 }));
+    assert_recovers("known", &slam, &found, 10.0);
+    assert_eq!(slam.landmarks().len(), map.landmarks.len());
+}
+
+#[test]
+fn among_other_landmarks_it_stays_lost_and_keeps_its_map() {
+    let mut run = run(16.0, 1, false);
+    for (k, frame) in &mut run.frames {
+        let is_elsewhere = *k as f64 / RATE_HZ > 10.0;
+        frame.seen.iter_mut().for_each(|seen| seen.id += if is_elsewhere { 1000 } else { 0 });
+    }
+    let mut slam = slam(config());
+    play(&mut slam, &run, (0.0, 10.0), |_| Some(0.0));
+    let map = slam.map();
+    let found = play(&mut slam, &run, (10.0, 1e3), |_| Some(3600.0));
+    let worst = found.iter().map(|(.., sigma)| *sigma).fold(0.0, f64::max);
+    assert!(found.len() > 500 && worst < 3.0 && slam.quality() == Quality::Lost, "{worst} sigma");
+    assert_eq!(slam.map(), map);
+    // A pose from outside puts it there.
+    let truth = *run.truth.last().unwrap();
+    let known = nalgebra::Matrix6::from_diagonal_element(0.01);
+    slam.set_pose(&truth, &known).unwrap();
+    assert!(slam.quality() < Quality::Lost);
+    assert_eq!(slam.landmarks().len(), map.landmarks.len());
+}
+
+#[test]
+fn what_is_found_again_continues_from_a_saved_state_to_the_last_bit() {
+    let run = run(16.0, 3, false);
+    let is_silent = |t: f64| (10.0..13.0).contains(&t);
+    let shift = |t: f64| if is_silent(t) { None } else { Some(0.0) };
+    let mut filter = slam(config());
+    play(&mut filter, &run, (0.0, 13.5), shift);
+    assert_eq!(filter.quality(), Quality::Starting);
+    let text = serde_json::to_string(&filter.save()).unwrap();
+    let mut again = slam(config());
+    again.restore(serde_json::from_str(&text).unwrap()).unwrap();
+    assert_eq!(play(&mut again, &run, (13.5, 16.0), shift), play(&mut filter, &run, (13.5, 16.0), shift));
+    assert_eq!(again.pose(), filter.pose());
+}
