@@ -81,6 +81,69 @@ fn a_clock_that_is_set_ends_where_the_map_says() {
     }
 }
 
+/// How messages come: those of the inertial sensor and frames so late, s, each time all of so long, s, frames first or last.
+struct Arrival {
+    late_s: (f64, f64),
+    batch_s: f64,
+    frames_first: bool,
+}
+
+/// Plays a run whose clock is set by so many seconds at a time, and whose messages come as stated. With `silent_s`,
+/// nothing is sent for so long from then on.
+fn play_arriving(slam: &mut Slam3d, run: &Run, (at_s, shift_s, silent_s): (f64, f64, f64), how: &Arrival) -> Found {
+    let sent = |t: f64| !(at_s..at_s + silent_s).contains(&t);
+    let shift = |t: f64| if t < at_s { 0.0 } else { shift_s };
+    let arrives = |t: f64, late_s: f64| ((t + late_s) / how.batch_s).ceil() * how.batch_s;
+    let samples = (0..run.samples.len()).map(|k| (k as f64 / RATE_HZ, None));
+    let frames = run.frames.iter().enumerate().map(|(i, (k, _))| (*k as f64 / RATE_HZ, Some(i)));
+    let mut events: Vec<_> = samples
+        .chain(frames)
+        .filter(|(t, _)| sent(*t))
+        .map(|(t, frame)| (arrives(t, if frame.is_some() { how.late_s.1 } else { how.late_s.0 }), t, frame))
+        .collect();
+    events.sort_by(|a, b| {
+        let order = |frame: &Option<usize>| frame.is_some() != how.frames_first;
+        a.0.total_cmp(&b.0).then(order(&a.2).cmp(&order(&b.2))).then(a.1.total_cmp(&b.1))
+    });
+    let mut found = Vec::new();
+    for (arrival, t, frame) in events {
+        slam.arrived(arrival);
+        if let Some(i) = frame {
+            let frame = &run.frames[i].1;
+            let _ = slam.push_frame(&Frame { stamp: frame.stamp + shift(t), seen: frame.seen.clone() });
+        } else {
+            let sample = run.samples[(t * RATE_HZ).round() as usize];
+            let _ = slam.push_imu(&ImuSample { stamp: sample.stamp + shift(t), ..sample });
+        }
+        let estimates: Vec<_> = steps(slam).into_iter().map(|step| step.estimate).chain(slam.pose()).collect();
+        for one in estimates {
+            let (old, new) = (one.stamp.secs() - 100.0, (one.stamp + -shift_s).secs() - 100.0);
+            let t = if shift_s == 0.0 || old < at_s && old >= 0.0 { old } else { new };
+            found.push(error(run, t, &one));
+        }
+    }
+    found
+}
+
+/// Under load, messages of one topic come later than those of the other, and many at once.
+#[test]
+fn it_is_found_again_in_whatever_order_a_loaded_computer_delivers() {
+    for (late_s, batch_s) in
+        [((0.0, 0.0), 0.2), ((0.0, 0.15), 0.05), ((0.3, 0.0), 0.05), ((1.5, 0.0), 0.3), ((2.6, 0.0), 0.1)]
+    {
+        for frames_first in [false, true] {
+            for fault in [(10.0, -60.0, 0.0), (10.0, 3600.0, 0.0), (10.0, 0.0, 3.0)] {
+                let what = format!("{fault:?}, {late_s:?} late, all {batch_s} s, frames first {frames_first}");
+                let run = run(20.0, 1, false);
+                let mut slam = slam(config());
+                let found = play_arriving(&mut slam, &run, fault, &Arrival { late_s, batch_s, frames_first });
+                assert_eq!(slam.time_jumps(), 1, "{what}");
+                assert_recovers(&what, &slam, &found, 14.0);
+            }
+        }
+    }
+}
+
 /// What one camera sees after a start in motion is rarely enough for landmarks of its own.
 #[test]
 fn one_camera_is_never_wrong_and_sure() {
