@@ -220,7 +220,7 @@ const EXAMPLES: &str = "Examples:
   lienav evaluate victoria:victoria_park --clutter 10       trunks without identity, judged by the GPS fixes
   lienav evaluate g2o:run_0.graph.gz:truth.graph.gz --ignore-ids
   lienav evaluate starloc:eight_s2 --filters default,ekf --json               in space, with an inertial sensor
-  lienav evaluate flight --config slam3d.yaml                                 what slam3d_node makes of this bag
+  lienav evaluate drone_1 --config slam3d.yaml               in space, what slam3d_node makes of this bag
   lienav evaluate my_bag --expect expectations.yaml --junit lienav.xml     as a test: docs/report.md
   lienav evaluate my_bag --save-map hall.yaml                the map at the end, for slam_node's map.file
   lienav evaluate --live --page                               the page of the report while the robot drives

@@ -63,6 +63,7 @@ pub fn prepare(folder: &Path) -> bool {
     for command in [
         &format!("lienav simulate --seed 3 {scenario} --out my_bag")[..],
         "lienav evaluate my_bag --save-map hall.yaml",
+        "lienav simulate space:rest-stereo-industrial --out drone_1 && rm drone_1/space.json",
         "lienav map convert hall.yaml survey.csv",
         "mkdir maps && lienav map convert survey.csv maps/hall.yaml",
         "lienav map convert hall.yaml tags.yaml --to apriltag --tag-size-m 0.16",
@@ -75,6 +76,7 @@ pub fn prepare(folder: &Path) -> bool {
     }
     fs::copy(root.join("examples/ci/expectations.yaml"), folder.join("expectations.yaml")).unwrap();
     fs::copy(root.join("examples/ci/judge.yaml"), folder.join("judge.yaml")).unwrap();
+    fs::copy(root.join("config/slam3d.yaml"), folder.join("slam3d.yaml")).unwrap();
     fs::write(folder.join("tags3d.yaml"), TAGS).unwrap();
     estimates_of_others(folder);
     // The scenario that the page about scenarios shows.
