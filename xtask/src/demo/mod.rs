@@ -1,6 +1,8 @@
 //! The demo: a simulated robot on a circle, the three filters of the thesis beside the default one, and the evaluator,
 //! each in a process of its own over ROS 2. In its second act a node is switched on in the middle of a lap, with the map
-//! of the lap before, and without a start or identities: it has to find itself.
+//! of the lap before, and without a start or identities: it has to find itself. The third is in [`space`].
+
+mod space;
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -54,12 +56,15 @@ pub fn run(root: &Path, out: &Path, seed: u64) -> Result<()> {
     })?;
     cast.running.stop()?;
     second_act(&mut cast, &root.join("config/simulation.yaml"), seed, &interrupted)?;
+    space::act(&mut cast, seed, &interrupted)?;
 
     print!("\n{}", fs::read_to_string(out.join("report.txt")).context("the evaluator wrote no report")?);
     println!(
         "\nSwitched on in the middle of the lap, without a start and without identities, in the map of the lap before:"
     );
     print!("\n{}", fs::read_to_string(out.join("found/report.txt")).context("the evaluator wrote no report")?);
+    println!("\nIn space, with an inertial sensor and a pair of cameras, from the bag of what slam3d_node heard:");
+    print!("\n{}", fs::read_to_string(out.join("space/report.txt")).context("the evaluator wrote no report")?);
     println!("\nmap    {}", out.join(MAP).display());
     println!("bag    {}", out.join("bag").display());
     println!("plots  {}", out.join("comparison.svg").display());
@@ -116,7 +121,7 @@ fn prepared(out: &Path) -> Result<PathBuf> {
     let logs = out.join("logs");
     fs::create_dir_all(&logs).with_context(|| format!("could not make {}", logs.display()))?;
     let out = out.canonicalize()?;
-    for bag in ["bag", "found/bag"].map(|bag| out.join(bag)) {
+    for bag in ["bag", "found/bag", "space/bag"].map(|bag| out.join(bag)) {
         if bag.join("metadata.yaml").is_file() {
             fs::remove_dir_all(&bag).with_context(|| format!("could not remove {}", bag.display()))?;
         }
