@@ -174,6 +174,12 @@ impl Estimator {
         self.known = Some(known);
     }
 
+    /// Forgets all landmarks, and adds what it sees.
+    pub fn forget_landmarks(&mut self) {
+        (0..self.state.landmarks.len()).rev().for_each(|i| self.state.remove(i));
+        self.known = None;
+    }
+
     /// Moves the state by what the inertial sensor says of an interval.
     pub fn predict(&mut self, increment: &Preintegrated, observer: &mut dyn Observer) {
         observer.before_predict(&self.state, increment);

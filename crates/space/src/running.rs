@@ -138,6 +138,11 @@ impl Running {
         }
     }
 
+    /// Goes on with landmarks of its own.
+    pub fn leave_map(&mut self) {
+        self.estimator.forget_landmarks();
+    }
+
     /// Begins again at a pose in a map, at the velocity and the biases of now, with these standard deviations by axis:
     /// rotation, rad; velocity, m/s; position, m; biases, rad/s and m/s².
     pub fn begin_again(&mut self, map: &Map3d, pose: &Se3, sigma: &[f64; 5], is_known: bool) {

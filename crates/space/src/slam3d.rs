@@ -139,15 +139,21 @@ impl Slam3d {
     pub fn poll_observed(&mut self, observer: &mut dyn Observer) -> Option<Step> {
         self.start();
         loop {
-            let Self { running, inbox, counts, interrupted, .. } = self;
+            let Self { running, inbox, .. } = self;
             let running = running.as_mut()?;
             running.begin(inbox);
             if running.begins() {
                 return None;
             }
             let window_s = self.config.timing.reorder_window_s;
+            let due = inbox.pop_due(window_s);
+            if due.as_ref().is_some_and(|item| matches!(item.what, What::Frame(_))) {
+                self.leave_map();
+            }
+            let Self { running, inbox, counts, interrupted, .. } = self;
+            let running = running.as_mut()?;
             let mut given = None;
-            let outcome = match inbox.pop_due(window_s) {
+            let outcome = match due {
                 Some(item) => {
                     given = interrupted.as_ref().and_then(|_| given_by(&item.what));
                     let what = if given.is_some() { &What::Instant } else { &item.what };

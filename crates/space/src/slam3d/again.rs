@@ -4,12 +4,15 @@ use crate::align;
 use crate::config::MapMode;
 use crate::interrupted::{Interrupted, UNKNOWN_S};
 use crate::output::Step;
+use crate::running::Running;
 use crate::slam3d::Slam3d;
 use crate::world::Map3d;
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se3;
 use nalgebra::Matrix6;
 
+/// From a place that is less certain than this, m, landmarks of the map are not corrected by: they are as near as that.
+const TOO_WIDE_M: f64 = 2.0;
 /// In so many frames is the pose found before it counts.
 const FRAMES: u32 = 4;
 /// How well a pose is known that was found, by axis: rotation, rad; velocity, m/s; position, m; biases, rad/s and m/s².
@@ -38,12 +41,9 @@ impl Slam3d {
     /// invalid, nothing is known of the pose.
     pub(super) fn interrupt(&mut self, silent_s: f64) {
         let Some(running) = &self.running else { return };
-        let map = match (self.interrupted.take(), self.config.map.mode) {
-            (Some(interrupted), _) => interrupted.map,
-            (None, MapMode::Localization) => self.map.clone().unwrap_or_default(),
-            // Tracks do not come back.
-            (None, MapMode::Mapping) if self.config.map.tracks_end => Map3d::default(),
-            (None, MapMode::Mapping) => Map3d::of(&running.estimator.state, &self.filter),
+        let map = match self.interrupted.take() {
+            Some(interrupted) => interrupted.map,
+            None => self.map_of(running),
         };
         let last = running.ahead().or_else(|| running.estimator.estimate(running.at()));
         let map = if map.check().is_ok() { map } else { self.map.clone().unwrap_or_default() };
@@ -52,6 +52,33 @@ impl Slam3d {
             None => Interrupted::anywhere(self.start_pose(), map),
         });
         self.running = None;
+    }
+
+    /// The landmarks that come back.
+    fn map_of(&self, running: &Running) -> Map3d {
+        match self.config.map.mode {
+            MapMode::Localization => self.map.clone().unwrap_or_default(),
+            MapMode::Mapping if self.config.map.tracks_end => Map3d::default(),
+            MapMode::Mapping => Map3d::of(&running.estimator.state, &self.filter),
+        }
+    }
+
+    /// Before a frame: where the place has become so uncertain without landmarks that what is seen of the map would be
+    /// linearized elsewhere, the body goes on with landmarks of its own, until these show where it is.
+    pub(super) fn leave_map(&mut self) {
+        let Some(running) = self.running.as_ref().filter(|_| self.interrupted.is_none()) else { return };
+        let Some(last) = running.estimator.estimate(running.at()) else { return };
+        if last.covariance.fixed_view::<3, 3>(0, 0).trace() < TOO_WIDE_M * TOO_WIDE_M {
+            return;
+        }
+        let map = self.map_of(running);
+        if map.landmarks.len() < align::LEAST || map.check().is_err() {
+            return;
+        }
+        self.interrupted = Some(Interrupted::since(&last, 0.0, map));
+        if let Some(running) = &mut self.running {
+            running.leave_map();
+        }
     }
 
     /// Takes the pose in the map of before, if this step has shown it, or a pose that was measured by another source.

@@ -70,6 +70,21 @@ fn a_silence_of_everything_ends_where_the_map_says() {
     }
 }
 
+/// Only frames are silent: the inertial sensor goes on, and the pose becomes as wide as a hall.
+#[test]
+fn a_silence_of_frames_ends_where_the_map_says() {
+    for (seed, silent_s) in (1..=3).flat_map(|seed| [5.0, 10.0, 20.0, 30.0, 60.0].map(|silent_s| (seed, silent_s))) {
+        let ends_s = LAP_S + silent_s;
+        let mut run = run(ends_s + 5.0, seed, false);
+        let is_silent = |k: usize| (LAP_S..ends_s).contains(&(k as f64 / RATE_HZ));
+        run.frames.retain(|(k, _)| !is_silent(*k));
+        let mut slam = slam(config());
+        let found = play(&mut slam, &run, (0.0, 1e3), |_| Some(0.0));
+        assert_eq!(slam.time_jumps(), 0);
+        assert_recovers(&format!("{silent_s} s of frames, {seed}"), &slam, &found, ends_s);
+    }
+}
+
 #[test]
 fn a_clock_that_is_set_ends_where_the_map_says() {
     for (seed, shift_s) in [(1, 3600.0), (2, 4.0), (3, -60.0), (4, -5.0), (5, -3600.0)] {
