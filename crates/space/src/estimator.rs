@@ -7,6 +7,7 @@ use crate::input::{Seen, Sensor};
 use crate::measured::{AT_REST, Measured, Stated};
 use crate::output::{Counts, DropReason, PoseEstimate};
 use crate::saved::SavedFilter;
+use crate::still::StillView;
 use lienav_base::stamp::Stamp;
 use lienav_inertial::delayed::Damaged;
 use lienav_inertial::filter::Filter;
@@ -63,6 +64,10 @@ pub struct Estimator {
     known: Option<Vec<u64>>,
     /// Measurements used and beyond the gate in the last frames, older ones with less weight.
     recent: (f64, f64),
+    /// What was seen before.
+    view: StillView,
+    /// Whether the body was taken to be at rest in the last frame.
+    is_at_rest: bool,
     batch: Vec<Measured>,
     /// Places in the frame of landmarks that the state has, then of others.
     order: Vec<usize>,
@@ -108,6 +113,8 @@ impl Estimator {
             lost_sigma: LOST_SIGMA,
             known: None,
             recent: (0.0, 0.0),
+            view: StillView::default(),
+            is_at_rest: false,
             batch: Vec::with_capacity(bounds.most_measurements + 1),
             order: Vec::new(),
             decisions: Vec::new(),
@@ -117,13 +124,14 @@ impl Estimator {
 
     /// What the next frames depend on, as plain data.
     pub fn save(&self) -> SavedFilter {
-        let Self { state, step, known, recent, .. } = self;
+        let Self { state, step, known, recent, view, .. } = self;
         SavedFilter {
             state: state.clone(),
             waiting: step.delayed.memory(),
             window: step.window.as_ref().map(|window| window.memory()),
             known: known.clone(),
             recent: *recent,
+            view: view.clone(),
         }
     }
 
@@ -139,7 +147,13 @@ impl Estimator {
             _ => return Err(Damaged),
         }
         (self.state, self.known, self.recent) = (saved.state, saved.known, saved.recent);
+        self.view = saved.view;
         Ok(())
+    }
+
+    /// Whether the body was taken to be at rest in the last frame: by its inertial sensor, and by what it saw.
+    pub fn is_at_rest(&self) -> bool {
+        self.is_at_rest
     }
 
     /// What became of each measurement of the last frame, in its order.
@@ -205,7 +219,10 @@ impl Estimator {
                 }
             }
         }
-        if is_at_rest {
+        let Self { view, batch, places, .. } = self;
+        let measured = places.iter().zip(batch.iter()).map(|(k, one)| (seen[*k].id, seen[*k].sensor, one));
+        self.is_at_rest = view.take(stamp, measured) && is_at_rest;
+        if self.is_at_rest {
             self.batch.push(Measured::Rest(AT_REST));
         }
         let corrected = self.take_batch(stamp, counts, observer);

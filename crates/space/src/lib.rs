@@ -57,6 +57,7 @@ mod running;
 pub mod saved;
 mod slam3d;
 pub mod start;
+mod still;
 pub mod tags;
 pub mod world;
 

@@ -254,7 +254,7 @@ impl Running {
         Ok(Some(Step {
             estimate: self.estimator.estimate(stamp).ok_or(Invalid)?,
             has_frame,
-            is_at_rest: has_frame && self.rest.is_at_rest(),
+            is_at_rest: has_frame && self.estimator.is_at_rest(),
             nis: corrected.nis,
             dof: corrected.numbers,
             accepted: corrected.used,

@@ -5,6 +5,7 @@ use crate::inbox::{Inbox, Key};
 use crate::input::Sensor;
 use crate::interrupted::Interrupted;
 use crate::output::Counts;
+use crate::still::StillView;
 use crate::world::Map3d;
 use lienav_base::clock::ClockGuard;
 use lienav_base::stamp::Stamp;
@@ -59,6 +60,8 @@ pub struct SavedFilter {
     pub(crate) known: Option<Vec<u64>>,
     /// Measurements used and beyond the gate in the last frames.
     pub(crate) recent: (f64, f64),
+    #[serde(default)]
+    pub(crate) view: StillView,
 }
 
 /// A saved filter that cannot be continued.

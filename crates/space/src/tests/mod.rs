@@ -9,6 +9,7 @@ mod order;
 mod saved;
 mod silence;
 mod simple;
+mod still;
 mod tag_imu;
 mod tags;
 mod window;

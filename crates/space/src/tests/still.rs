@@ -1,0 +1,64 @@
+//! Rest is believed where what is seen stands still, and not in an even or a gentle motion.
+
+use super::{camera, config, slam, steps};
+use crate::{Frame, Imu, ImuSample, Seen, Value};
+use lienav_base::stamp::Stamp;
+use lienav_lie::LieGroup;
+use nalgebra::{Vector2, Vector3};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+const HZ: f64 = 200.0;
+
+/// Stands for two seconds, and then moves without turning: how far it is off in the end, m, and in how many of the frames
+/// in which it stood for longer than a second and a half, and in which it was faster than 0.1 m/s, it is taken to be at rest.
+fn gently(seed: u64, by_pixels: bool, speed: f64) -> (f64, f64, f64) {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let mut noise = move |sigma: f64| sigma * ((0..12).map(|_| rng.random::<f64>()).sum::<f64>() - 6.0);
+    let place = |t: f64| {
+        let s = (t - 2.0).max(0.0);
+        speed * Vector3::new(1.0 - s.cos(), 1.5 * (1.0 - (0.7 * s).cos()), 0.0)
+    };
+    let landmarks: Vec<Vector3<f64>> =
+        (0..15).map(|k| Vector3::new(4.0 + f64::from(k % 5), f64::from(k % 7) - 3.0, f64::from(k % 3) - 1.0)).collect();
+    let mut slam = slam(config());
+    let (mut still, mut moving, mut off) = ((0.0, 0.0), (0.0, 0.0), 0.0);
+    for k in 0..(12.0 * HZ) as usize {
+        let (t, e) = (k as f64 / HZ, 1e-3);
+        let (before, now, after) = (place(t - e), place(t), place(t + e));
+        let (velocity, acceleration) = ((after - before) / (2.0 * e), (after - 2.0 * now + before) / (e * e));
+        let force = acceleration + Vector3::z() * 9.80665 + Vector3::from_fn(|_, _| noise(0.02));
+        let value = Imu::new(Vector3::from_fn(|_, _| noise(2e-3)), force);
+        let stamp = Stamp::from_secs(100.0 + t);
+        slam.push_imu(&ImuSample { stamp, value }).unwrap();
+        if k % 10 == 0 {
+            let see = |(id, landmark): (usize, &Vector3<f64>)| {
+                let seen = camera().inverse().transform(&(landmark - now));
+                let value = match by_pixels {
+                    true => Value::Normalized(seen.xy() / seen.z + Vector2::from_fn(|_, _| noise(1.0 / 400.0))),
+                    false => Value::Position(seen + Vector3::from_fn(|_, _| noise(0.02)), None),
+                };
+                Seen { id: id as u64, sensor: 0, value }
+            };
+            let seen = landmarks.iter().enumerate().map(see).collect();
+            slam.push_frame(&Frame { stamp, seen }).unwrap();
+        }
+        for step in steps(&mut slam) {
+            let sum = if velocity.norm() > 0.1 { &mut moving } else { &mut still };
+            if velocity.norm() > 0.1 || (1.6..2.0).contains(&t) {
+                *sum = (sum.0 + f64::from(step.is_at_rest), sum.1 + 1.0);
+            }
+            off = (step.estimate.pose.translation - now).norm();
+        }
+    }
+    (off, still.0 / still.1, moving.0 / moving.1)
+}
+
+#[test]
+fn a_gentle_motion_is_no_rest() {
+    for (seed, by_pixels) in (1..=4).flat_map(|seed| [(seed, true), (seed, false)]) {
+        let (off, still, moving) = gently(seed, by_pixels, 0.5);
+        println!("{seed} {by_pixels}: {off:.3} m, at rest {still:.2} of standing, {moving:.3} of moving");
+        assert!(still > 0.9 && moving < 0.02 && off < if by_pixels { 0.3 } else { 0.05 }, "{off} {still} {moving}");
+    }
+}
