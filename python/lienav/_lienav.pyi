@@ -380,6 +380,9 @@ class Slam3d:
     @property
     def quality(self) -> str:
         """How good the pose is: "ok", "wide", "lost" or "starting"."""
+    @property
+    def start_problem(self) -> str | None:
+        """A sentence about samples that no start can be made of, while the filter waits for its start: an inertial sensor in g."""
     def landmarks(self) -> Landmarks3d:
         """The landmarks of the state, each with its own covariance."""
     def map(self) -> Map3d:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from . import _lienav
 from ._data import Features, Imu, Landmarks, Odometry, Pose, Steps
+from ._errors import WrongCall
 from ._recording import Recording, input_arrays, recording_of
 
 
@@ -56,6 +57,9 @@ class Slam(_lienav.Slam):
         has taken the messages until then, and the next call gives their steps.
         """
         if recording is not None:
+            beside = {"odometry": odometry, "features": features, "imu": imu, "order": order}
+            if given := [name for name, value in beside.items() if value is not None]:
+                raise WrongCall(f"{given[0]} is given beside a recording, which has its own: give one of them")
             return self.run_recording(recording_of(recording)._compiled, finish)
         return self.run_arrays(input_arrays(odometry, imu, features, order), finish)
 

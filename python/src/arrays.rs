@@ -40,6 +40,25 @@ pub fn numbers<T: Element + Copy>(
     })
 }
 
+/// Nothing measures faster than this in the mean, ns: odometry and frames at 5 kHz, an inertial sensor at 50 kHz.
+pub const FASTEST_NS: (i64, i64) = (200_000, 20_000);
+
+/// Stamps of a stream. Those of many messages that are closer than this in the mean, ns, are in another unit.
+pub fn stamps(name: &str, array: &numpy::PyReadonlyArrayDyn<'_, i64>, fastest_ns: i64) -> PyResult<Vec<i64>> {
+    /// Fewer may be anything.
+    const MANY: i64 = 10;
+    let stamps = numbers(name, array, &[None])?;
+    let intervals = (stamps.len() as i64 - 1).max(1);
+    let bounds = stamps.iter().min().zip(stamps.iter().max());
+    let mean = bounds.map_or(i64::MAX, |(first, last)| last.saturating_sub(*first) / intervals);
+    if intervals + 1 >= MANY && (1..fastest_ns).contains(&mean.max(1)) {
+        return Err(wrong_call(format!(
+            "{name} are {mean} ns apart in the mean: stamps are nanoseconds; lienav.to_ns makes these of seconds"
+        )));
+    }
+    Ok(stamps)
+}
+
 /// A covariance row by row; not-a-number stands for one that there is not.
 pub fn matrix3_rows(matrix: Option<&Matrix3<f64>>) -> [f64; 9] {
     matrix.map_or([f64::NAN; 9], |m| std::array::from_fn(|k| m[(k / 3, k % 3)]))

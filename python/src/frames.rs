@@ -1,6 +1,6 @@
 //! Input in space as arrays: checked once, then given out one by one.
 
-use crate::arrays::{Floats, Integers, matrix3, numbers};
+use crate::arrays::{FASTEST_NS, Floats, Integers, matrix3, numbers, stamps};
 use crate::errors::wrong_call;
 use crate::poses;
 use lienav_base::stamp::Stamp;
@@ -162,7 +162,7 @@ pub fn messages(arrays: &SpaceArrays<'_>, mount: &Se3) -> PyResult<Vec<Message>>
 }
 
 fn samples(arrays: &ImuArrays<'_>) -> PyResult<Vec<Message>> {
-    let stamps = numbers("imu.stamp_ns", &arrays.stamp_ns, &[None])?;
+    let stamps = stamps("imu.stamp_ns", &arrays.stamp_ns, FASTEST_NS.1)?;
     let shape = [Some(stamps.len()), Some(3)];
     let rates = numbers("imu.angular_velocity", &arrays.angular_velocity, &shape)?;
     let forces = numbers("imu.specific_force", &arrays.specific_force, &shape)?;
@@ -175,7 +175,7 @@ fn samples(arrays: &ImuArrays<'_>) -> PyResult<Vec<Message>> {
 }
 
 fn velocities(arrays: &OdometryArrays<'_>, mount: &Se3) -> PyResult<Vec<Message>> {
-    let stamps = numbers("odometry.stamp_ns", &arrays.stamp_ns, &[None])?;
+    let stamps = stamps("odometry.stamp_ns", &arrays.stamp_ns, FASTEST_NS.0)?;
     let (n, three) = (Some(stamps.len()), Some(3));
     let velocities = numbers("odometry.velocity", &arrays.velocity, &[n, three])?;
     let noise = arrays.covariance.as_ref();
@@ -239,7 +239,7 @@ pub fn noise_shape(name: &str, kind: Kind, n: usize) -> PyResult<[Option<usize>;
 }
 
 fn frames(arrays: &FeatureArrays<'_>) -> PyResult<Vec<Message>> {
-    let stamps = numbers("features.stamp_ns", &arrays.stamp_ns, &[None])?;
+    let stamps = stamps("features.stamp_ns", &arrays.stamp_ns, FASTEST_NS.0)?;
     let first = numbers("features.first", &arrays.first, &[Some(stamps.len() + 1)])?;
     let ids = numbers("features.ids", &arrays.ids, &[None])?;
     let kinds = arrays.kind.iter().map(|name| kind_named(name)).collect::<PyResult<Vec<_>>>()?;

@@ -1,6 +1,6 @@
 //! Messages as arrays: checked once, then given out one by one, without a copy of all of them.
 
-use crate::arrays::{Floats, Integers, matrix3, noise, numbers, value};
+use crate::arrays::{FASTEST_NS, Floats, Integers, matrix3, noise, numbers, stamps, value};
 use crate::errors::wrong_call;
 use lienav_base::stamp::Stamp;
 use lienav_io::recording::Input;
@@ -234,7 +234,7 @@ impl Messages {
 
 impl OdometryRows {
     fn of(arrays: &OdometryArrays<'_>) -> PyResult<Self> {
-        let stamps = numbers("odometry.stamp_ns", &arrays.stamp_ns, &[None])?;
+        let stamps = stamps("odometry.stamp_ns", &arrays.stamp_ns, FASTEST_NS.0)?;
         let (n, three) = (Some(stamps.len()), Some(3));
         let twists = numbers("odometry.twist", &arrays.twist, &[n, three])?;
         let covariances = arrays.covariance.as_ref();
@@ -245,7 +245,7 @@ impl OdometryRows {
 
 impl ImuRows {
     fn of(arrays: &ImuArrays<'_>) -> PyResult<Self> {
-        let stamps = numbers("imu.stamp_ns", &arrays.stamp_ns, &[None])?;
+        let stamps = stamps("imu.stamp_ns", &arrays.stamp_ns, FASTEST_NS.1)?;
         let n = Some(stamps.len());
         let rates = numbers("imu.yaw_rate", &arrays.yaw_rate, &[n])?;
         let tilts = arrays.tilt.as_ref().map(|tilt| numbers("imu.tilt", tilt, &[n, Some(2)])).transpose()?;
@@ -255,7 +255,7 @@ impl ImuRows {
 
 impl FeatureRows {
     fn of(arrays: &FeatureArrays<'_>) -> PyResult<Self> {
-        let stamps = numbers("features.stamp_ns", &arrays.stamp_ns, &[None])?;
+        let stamps = stamps("features.stamp_ns", &arrays.stamp_ns, FASTEST_NS.0)?;
         let first = numbers("features.first", &arrays.first, &[Some(stamps.len() + 1)])?;
         let ids = numbers("features.ids", &arrays.ids, &[None])?;
         let kinds = arrays.kind.iter().map(|name| kind_named(name)).collect::<PyResult<Vec<_>>>()?;

@@ -400,6 +400,12 @@ impl Slam3d {
         self.slam.quality().word()
     }
 
+    /// A sentence about samples that no start can be made of, while the filter waits for its start: an inertial sensor in g.
+    #[getter]
+    fn start_problem(&self) -> Option<String> {
+        self.slam.start_problem()
+    }
+
     /// The landmarks of the state, each with its own covariance.
     fn landmarks<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let all = self.slam.landmarks();

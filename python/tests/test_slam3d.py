@@ -32,6 +32,15 @@ def at_rest(slam, kind, value, seconds=3.0, covariance=None, **more):
             yield step
 
 
+def test_an_inertial_sensor_in_g_is_named():
+    slam = lienav.Slam3d()
+    for k in range(400):
+        assert slam.imu(k * 5_000_000, [0.0, 0.0, 0.0], [0.0, 0.0, 1.0]) is None and slam.poll() is None
+    assert slam.quality == "starting" and "is it in g?" in slam.start_problem
+    slam = lienav.Slam3d()
+    assert slam.start_problem is None
+
+
 def test_arrays_a_recording_and_the_evaluation_agree_to_the_last_bit(run):
     judged = lienav.evaluate3d(run, ["default", "ekf"])
     for name in ("default", "ekf"):

@@ -63,6 +63,8 @@ pub struct Report {
     pub widened: u64,
     /// How good the pose is.
     pub quality: Quality,
+    /// A sentence about input that no start can be made of.
+    pub start_problem: Option<String>,
     /// The newest estimate.
     pub estimate: Option<PoseEstimate>,
     /// Landmarks of the state.
@@ -91,6 +93,7 @@ impl Default for Report {
             time_jumps: 0,
             widened: 0,
             quality: Quality::Starting,
+            start_problem: None,
             estimate: None,
             landmarks: 0,
             step_us: Percentiles::default(),
@@ -175,6 +178,7 @@ impl Report {
             time_jumps: slam.time_jumps(),
             widened: slam.widened(),
             quality: slam.quality(),
+            start_problem: slam.start_problem(),
             estimate: slam.pose(),
             landmarks: slam.landmarks(),
             size_factor: slam.size_factor(),
@@ -214,11 +218,12 @@ pub fn judge(before: &Report, now: &Report) -> (Level, String) {
     match now.quality {
         Quality::Lost => findings.error("the pose is lost: its covariance is as wide as the place"),
         Quality::Starting if now.enabled => {
-            findings.warn(if now.sees_tags {
+            let usual = if now.sees_tags {
                 "the filter waits for its start: no tag, or no known tag, was seen; look at map.file, or send initialpose"
             } else {
                 "the filter waits for its start: let the robot stand for a second, or send initialpose"
-            });
+            };
+            findings.warn(now.start_problem.clone().unwrap_or_else(|| usual.to_owned()));
         }
         _ => {}
     }

@@ -15,6 +15,7 @@ use lienav_base::stamp::Stamp;
 use lienav_inertial::state::State;
 use lienav_lie::{LieGroup, Se3, So3};
 use nalgebra::{Matrix6, Vector3};
+use std::ops::RangeInclusive;
 
 /// Standard deviations of a start from a pose that is given, in motion: velocity, m/s; biases, rad/s and m/s².
 const GIVEN: (f64, f64, f64) = (2.0, 0.02, 0.2);
@@ -96,6 +97,22 @@ impl Slam3d {
             return None;
         }
         start::in_motion(&rest, &known, gravity, &noise, filter).map(|state| (state, at_rest))
+    }
+
+    /// A sentence about samples that no start can be made of, while the filter waits for its start.
+    pub fn start_problem(&self) -> Option<String> {
+        /// The mean specific force of a body that carries cameras, m/s².
+        const FORCE: RangeInclusive<f64> = 5.0..=20.0;
+        /// As many samples as show that.
+        const MANY: usize = 20;
+        let samples = &self.inbox.samples;
+        if self.running.is_some() || samples.len() < MANY {
+            return None;
+        }
+        let mean = samples.iter().map(|sample| sample.value.force).sum::<Vector3<f64>>() / samples.len() as f64;
+        let force = mean.norm();
+        (!FORCE.contains(&force))
+            .then(|| format!("the mean specific force of imu is {force:.2} m/s², and gravity 9.81: is it in g?"))
     }
 
     /// Where the settings have the body at the start.

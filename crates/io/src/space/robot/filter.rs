@@ -136,6 +136,14 @@ impl Filter {
         both!(self, slam => slam.quality())
     }
 
+    /// A sentence about input that no start can be made of.
+    pub fn start_problem(&self) -> Option<String> {
+        match self {
+            Self::Landmarks { slam, .. } => slam.start_problem(),
+            Self::Tags { .. } => None,
+        }
+    }
+
     /// What comes next has arrived now, in seconds of a clock that no message sets.
     pub fn arrived(&mut self, now_s: f64) {
         both!(self, slam => slam.arrived(now_s));
