@@ -1,7 +1,6 @@
 //! What `slam3d_node` shows: path, landmarks, and their ellipsoids. For eyes, not for control: at a limited rate, and
 //! only while somebody listens.
 
-use super::Settings;
 use super::output::pose_of;
 use super::squares;
 use crate::ros::qos_overrides::publisher;
@@ -9,6 +8,7 @@ use crate::ros::{qos, tf};
 use lienav_base::stamp::Stamp;
 use lienav_io::convert::quaternion_of;
 use lienav_io::space::robot::filter::Filter;
+use lienav_io::space::robot::settings::Settings;
 use lienav_lie::{Se3, So3};
 use lienav_space::Landmark;
 use nalgebra::{Matrix3, Vector3};

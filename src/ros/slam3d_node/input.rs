@@ -1,6 +1,5 @@
 //! What `slam3d_node` listens to: topics, and services.
 
-use super::Settings;
 use crate::ros::receive::{Inbox, OnTopic, merged, receive, subscribe};
 use crate::ros::{lifecycle, parameters, qos};
 use lienav_io::bag::cdr::CdrError;
@@ -8,6 +7,7 @@ use lienav_io::messages::{
     self, AprilTagDetectionArray, CameraInfo, Imu, Odometry, PointCloud2, PoseWithCovarianceStamped, TfMessage,
 };
 use lienav_io::space::robot::settings::MOST_CAMERAS;
+use lienav_io::space::robot::settings::Settings;
 use r2r::std_srvs::srv::{SetBool, Trigger};
 use r2r::{Node, QosProfile, ServiceRequest};
 

@@ -1,11 +1,11 @@
 //! What `slam3d_node` says for every input: poses and the transform from the map.
 
-use super::Settings;
 use crate::ros::qos_overrides::publisher;
 use crate::ros::rate::due;
 use crate::ros::{qos, tf};
 use lienav_base::stamp::Stamp;
 use lienav_io::convert::{covariance_message, quaternion_of, space_pose_message};
+use lienav_io::space::robot::settings::Settings;
 use lienav_lie::{LieGroup, Se3};
 use nalgebra::{Matrix3, Matrix6, Vector3};
 use r2r::geometry_msgs::msg::{

@@ -134,7 +134,7 @@ pub fn is_bag(source: &str, topics: &Topics) -> bool {
     let wanted: Vec<bool> = roles.iter().map(|role| *role == Some(Role::Scan)).collect();
     bag.select(&wanted);
     let first = bag.by_ref().find_map(|record| cdr::decode::<PointCloud2>(&record.data).ok());
-    let kind = first.and_then(|cloud| space_kind(&cloud).ok());
+    let kind = first.and_then(|message| space_kind(&message).ok());
     matches!(kind, Some(SpaceKind::Pixels | SpaceKind::Stereo))
 }
 
