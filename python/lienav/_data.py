@@ -97,7 +97,24 @@ def pandas_module() -> Any:
     return pandas
 
 
-class _Frame:
+class _ByContent:
+    """Two are the same if all their numbers are; not-a-number is the same as itself."""
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return all(_is_same(getattr(self, of.name), getattr(other, of.name)) for of in fields(self))  # type: ignore[arg-type]
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
+        return np.array_equal(one, other, equal_nan=one.dtype.kind == "f")
+    return bool(one == other)
+
+
+class _Frame(_ByContent):
     """Columns for pandas: a matrix becomes one column for each of its numbers."""
 
     def to_frame(self) -> pandas.DataFrame:
@@ -134,7 +151,7 @@ _NAMES: dict[tuple[str, tuple[int, ...]], list[tuple[int, str]]] = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Odometry(_Frame):
     """Velocities of the base, in the base frame: x forward, y left (REP 103).
 
@@ -149,7 +166,7 @@ class Odometry(_Frame):
     covariance: Floats | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Imu(_Frame):
     """Rates of the heading, which replace those of the odometry while they are fresh.
 
@@ -163,8 +180,8 @@ class Imu(_Frame):
     tilt: Floats | None = None
 
 
-@dataclass(frozen=True)
-class Features:
+@dataclass(frozen=True, eq=False)
+class Features(_ByContent):
     """Clouds of readings: what a sensor saw at one instant each. Cloud k has the readings first[k] … first[k + 1].
 
     - `stamp_ns`: (m,) int64: of each cloud, ns.
@@ -248,7 +265,7 @@ class _Estimates(_Frame):
         return seconds_since_first(self.stamp_ns)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Steps(_Estimates):
     """Estimates, one for each stamp of clouds.
 
@@ -272,7 +289,7 @@ class Steps(_Estimates):
     rejected: Integers
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Errors(_Estimates):
     """Estimates beside the truth, where it is known.
 
@@ -295,7 +312,7 @@ class Errors(_Estimates):
     group_nees: Floats
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Decisions(_Frame):
     """What a filter did with measurements.
 
@@ -313,7 +330,7 @@ class Decisions(_Frame):
         return len(self.stamp_ns)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Landmarks(_Frame):
     """A map.
 
@@ -334,8 +351,8 @@ class Landmarks(_Frame):
         return len(self.ids)
 
 
-@dataclass(frozen=True)
-class Pose:
+@dataclass(frozen=True, eq=False)
+class Pose(_ByContent):
     """A pose at one instant.
 
     - `stamp_ns`: ns.
@@ -350,7 +367,7 @@ class Pose:
     twist: Floats
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RunMeans(_Frame):
     """One filter at each step, over the runs of a Monte Carlo.
 
@@ -379,7 +396,7 @@ class RunMeans(_Frame):
         return seconds_since_first(self.stamp_ns)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Attitudes(_Estimates):
     """Orientations, one for each inertial sample; NaN before the first that could be used.
 
@@ -397,8 +414,8 @@ class Attitudes(_Estimates):
     at_rest: npt.NDArray[np.bool_]
 
 
-@dataclass(frozen=True)
-class AttitudeEstimate:
+@dataclass(frozen=True, eq=False)
+class AttitudeEstimate(_ByContent):
     """An orientation at one instant.
 
     - `stamp_ns`: ns.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from ._data import Floats, Integers, _Estimates, _Frame, _shaped, as_floats, as_integers, pandas_module
+from ._data import Floats, Integers, _ByContent, _Estimates, _Frame, _shaped, as_floats, as_integers, pandas_module
 from ._errors import WrongCall
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _NUMBERS = {"pixel": 2, "normalized": 2, "stereo": 4, "position": 3, "range": 1, "bearing": 3}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Imu3d(_Frame):
     """Samples of an inertial sensor, in its own axes: those of the body.
 
@@ -33,7 +33,7 @@ class Imu3d(_Frame):
     specific_force: Floats
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Odometry3d(_Frame):
     """Velocities of the wheels' frame, in its axes.
 
@@ -47,7 +47,7 @@ class Odometry3d(_Frame):
     covariance: Floats | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Poses3d(_Estimates):
     """Poses of the body in the map: estimates, or measurements of another source.
 
@@ -63,8 +63,8 @@ class Poses3d(_Estimates):
     covariance: Floats
 
 
-@dataclass(frozen=True)
-class Features3d:
+@dataclass(frozen=True, eq=False)
+class Features3d(_ByContent):
     """Frames of features: what sensors measured at one instant each. Frame k has the measurements first[k] … first[k + 1].
 
     - `stamp_ns`: (m,) int64: of each frame, ns.
@@ -125,7 +125,7 @@ class Features3d:
         return cls(stamps[starts], ends, known, numbers, (kind,), numbered, matrices)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Steps3d(_Estimates):
     """Estimates, one for each instant with a frame, a velocity or a pose. Frame k has the decisions first[k] … first[k + 1].
 
@@ -178,8 +178,8 @@ class Steps3d(_Estimates):
         return pandas_module().DataFrame(columns)
 
 
-@dataclass(frozen=True)
-class Pose3d:
+@dataclass(frozen=True, eq=False)
+class Pose3d(_ByContent):
     """The estimate at one instant.
 
     - `stamp_ns`: ns.
@@ -210,8 +210,8 @@ class Pose3d:
         return found
 
 
-@dataclass(frozen=True)
-class Landmarks3d:
+@dataclass(frozen=True, eq=False)
+class Landmarks3d(_ByContent):
     """Landmarks, each with its own covariance.
 
     - `ids`: (n,) int64.
@@ -227,8 +227,8 @@ class Landmarks3d:
         return len(self.ids)
 
 
-@dataclass(frozen=True)
-class Map3d:
+@dataclass(frozen=True, eq=False)
+class Map3d(_ByContent):
     """A map: landmarks with their joint covariance.
 
     - `ids`: (n,) int64.
@@ -244,7 +244,7 @@ class Map3d:
         return len(self.ids)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Truth3d(_Estimates):
     """True poses of the body, in a frame with z up.
 
@@ -260,7 +260,7 @@ class Truth3d(_Estimates):
     velocity: Floats
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Errors3d(_Estimates):
     """Errors of estimates where the truth is known.
 

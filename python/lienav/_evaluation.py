@@ -263,6 +263,8 @@ def batch(
 
     `method` is "batch", "batch-euler", "batch-cauchy" or "batch-calibrated"; `options` are those of :func:`evaluate`.
     """
+    if "filters" in options:
+        raise WrongCall("filters is for evaluate: here, method names the batch estimate")
     return evaluate(source, method, settings=settings, **options)[0]
 
 

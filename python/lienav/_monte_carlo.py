@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _lienav
 from ._data import Floats, RunMeans, pandas_module
-from ._errors import Error, Failed, WrongCall
+from ._errors import Error, Failed, WrongCall, WrongType
 from ._recording import names_of, path_of
 from ._settings import as_pairs
 
@@ -119,6 +119,10 @@ def monte_carlo(
     experiment = _lienav.Experiment(scenario, names_of("filters", filters), as_pairs(settings), as_pairs(filter_settings), runs, seed)
     if executor is None:
         return MonteCarlo(experiment.run(threads))
+    if not hasattr(executor, "submit"):
+        raise WrongType(f"executor is of type {type(executor).__name__}; expected one as in concurrent.futures")
+    if retries < 0:
+        raise WrongCall(f"retries is {retries}; allowed: 0 or more")
     count = min(runs, 256) if parts is None else parts
     if not 1 <= count <= runs:
         raise WrongCall(f"parts is {count}; allowed: 1 … {runs}, the number of runs")

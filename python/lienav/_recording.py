@@ -9,11 +9,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from . import _lienav
 from ._data import Features, Floats, Imu, Integers, Odometry, as_floats, as_integers, wrapped
-from ._errors import Failed, WrongType
+from ._errors import Failed, WrongCall, WrongType
 from ._settings import as_pairs
 
 
@@ -105,9 +106,16 @@ class Recording:
                 raise WrongType(f"{name} is of type {type(given).__name__}; expected a pair ({of[0]}, {of[1]})")
             return as_integers(given[0], f"{name}.{of[0]}"), as_floats(given[1], f"{name}.{of[1]}")
 
+        if odometry is None:
+            raise WrongType("odometry is None; expected a lienav.Odometry: a recording has at least that")
         arrays = input_arrays(odometry, imu, features, order)
         true_poses = pair("truth", truth, ("stamp_ns", "pose"))
         places = pair("true_landmarks", true_landmarks, ("ids", "position"))
+        for name_of, given in (("truth.pose", true_poses), ("true_landmarks.position", places)):
+            if given is not None and not np.isfinite(given[1]).all():
+                raise WrongCall(f"{name_of} has a number that is not finite")
+        if places is not None and len(np.unique(places[0])) < places[0].size:
+            raise WrongCall("true_landmarks.ids has an identity twice")
         return cls(_lienav.recording_of_arrays(arrays, name, true_poses, places, settings))
 
     @property

@@ -136,3 +136,10 @@ def test_an_attitude_goes_on_to_the_last_bit(way):
     assert np.array_equal(ours.gyro_bias, theirs.gyro_bias)
     with pytest.raises(lienav.Failed, match="damaged"):
         attitude.restore(b"{}")
+
+
+def test_arrays_compare_by_their_numbers():
+    steps = lienav.Slam().run(odometry=lienav.Odometry(np.arange(5) * 10**8, np.ones((5, 3))))
+    assert pickle.loads(pickle.dumps(steps)) == steps and steps != 3
+    one = lienav.Odometry(np.arange(5), np.ones((5, 3)))
+    assert one == lienav.Odometry(np.arange(5), np.ones((5, 3))) != lienav.Odometry(np.arange(5), np.zeros((5, 3)))

@@ -14,6 +14,10 @@ def slam():
     return filter
 
 
+def arrays(**more):
+    return lienav.Recording.from_arrays(odometry=lienav.Odometry(STAMPS, np.ones((11, 3))), **more)
+
+
 @pytest.mark.parametrize(
     ("call", "what"),
     [
@@ -40,6 +44,11 @@ def slam():
         (lambda r: slam().run(odometry=lienav.Odometry(STAMPS // 10**8, np.ones((11, 3)))), "odometry.stamp_ns are 1 ns apart"),
         (lambda r: slam().run(odometry=lienav.Odometry(STAMPS // 10**3, np.ones((11, 3)))), "lienav.to_ns makes these"),
         (lambda r: slam().run(r, odometry=lienav.Odometry(STAMPS, np.ones((11, 3)))), "odometry is given beside a recording"),
+        (lambda r: lienav.monte_carlo("esde", runs=1, executor=4), "executor is of type int"),
+        (lambda r: lienav.batch(r, filters="ekf"), "filters is for evaluate"),
+        (lambda r: lienav.Recording.from_arrays(odometry=None), "odometry is None"),
+        (lambda r: arrays(truth=(STAMPS, np.full((11, 3), np.nan))), "truth.pose has a number that is not finite"),
+        (lambda r: arrays(true_landmarks=([1, 1], np.zeros((2, 2)))), "true_landmarks.ids has an identity twice"),
         (lambda r: slam().run("a"), "recording is of type str; expected a lienav.Recording"),
         (lambda r: slam().run(odometry=lienav.Odometry(STAMPS, "abc")), "odometry.twist is no array"),
         (lambda r: slam().run(odometry=5), "odometry is of type int; expected lienav.Odometry"),
