@@ -36,7 +36,7 @@ fn a_bag_of_pixels_and_an_inertial_sensor_is_run_as_its_node_would() {
     assert!(is_bag(folder.to_str().unwrap(), &Topics::default()));
     let done = replay(&folder);
     let errors = Errors::new(&done.run, &done.truth(), (0.0, 0.0));
-    let (position, nees) = (errors.position_rmse(), errors.nees_mean(2));
+    let (position, nees) = (errors.position_rmse().unwrap(), errors.nees_mean(2));
     println!("{} estimates, {position} m, NEES {nees:?}, {:?}", errors.pairs.len(), done.run.counts.dropped);
     assert!(errors.pairs.len() > 200 && position < 0.15, "{position}");
     assert!(done.run.landmarks.len() > 20 && done.recording.dropped.is_empty(), "{:?}", done.recording.dropped);
