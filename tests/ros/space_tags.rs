@@ -5,12 +5,12 @@ use lienav_base::stamp::Stamp;
 use lienav_eval::space::robot::{self as robot_bag, Parameters};
 use lienav_eval::space::session::Estimate;
 use lienav_io::bag::metadata::Qos;
-use lienav_io::bag::{BagWriter, Existing, Topics};
+use lienav_io::bag::{BagWriter, Existing, Topics, TypeText};
 use lienav_io::convert::{TagSizes, covariance_message, header, quaternion_of, space_pose_message};
 use lienav_io::intake::{TagIntake, TagRobot};
 use lienav_io::messages::{
-    AprilTagDetection, AprilTagDetectionArray, CameraInfo, ImagePoint, Imu, Odometry, Quaternion, TfMessage, Time,
-    Transform, TransformStamped, Vector3,
+    AprilTagDetection, AprilTagDetectionArray, CameraInfo, ImagePoint, Imu, Message as _, Odometry, Quaternion,
+    TfMessage, Time, Transform, TransformStamped, Vector3,
 };
 use lienav_io::space::tag_map::TagMap;
 use lienav_io::space::tags::StatedTag;
@@ -295,8 +295,9 @@ fn write_bag(stream: &[Message], folder: &Path) {
         let topic = bag.add_topic::<CameraInfo>(place, Qos::LATCHED).unwrap();
         bag.write(topic, stamp(-1.0), &info).unwrap();
     }
-    let tags =
-        TOPICS.map(|topic| bag.add_topic::<AprilTagDetectionArray>(&format!("/{topic}"), Qos::RELIABLE).unwrap());
+    // Only the nodes' own messages have a definition to be written.
+    let kind = TypeText { name: AprilTagDetectionArray::TYPE, text: "", hash: "" };
+    let tags = TOPICS.map(|topic| bag.add_topic_described(&format!("/{topic}"), &kind, Qos::RELIABLE).unwrap());
     let odom = bag.add_topic::<Odometry>("/odom", Qos::RELIABLE).unwrap();
     let imu = bag.add_topic::<Imu>("/imu", Qos::RELIABLE).unwrap();
     let at = |time: &Time| Stamp::from_nanos(i64::from(time.sec) * 1_000_000_000 + i64::from(time.nanosec));
