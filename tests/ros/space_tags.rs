@@ -326,7 +326,7 @@ fn from_bag(bag: &Path, file: Option<&Path>, uses_imu: bool) -> Vec<Row> {
         ("map.mode", mode.to_owned()),
         ("map.file", file.map_or_else(String::new, |file| file.display().to_string())),
     ];
-    for (name, value) in set {
+    for (name, value) in set.into_iter().filter(|(_, value)| !value.is_empty()) {
         parameters = parameters.with(name, &value).unwrap();
     }
     let replay = robot_bag::run(bag, &Topics::default(), parameters).unwrap();
