@@ -6,12 +6,12 @@ use crate::interrupted::{Interrupted, UNKNOWN_S};
 use crate::output::Step;
 use crate::running::Running;
 use crate::slam3d::Slam3d;
-use crate::world::Map3d;
+use crate::world::{Map3d, relative_sigma};
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se3;
 use nalgebra::Matrix6;
 
-/// From a place that is less certain than this, m, landmarks of the map are not corrected by: they are as near as that.
+/// A landmark that is less certain than this as seen from the body, m, does not correct it: it is as near as that.
 const TOO_WIDE_M: f64 = 2.0;
 /// In so many frames is the pose found before it counts.
 const FRAMES: u32 = 4;
@@ -63,12 +63,18 @@ impl Slam3d {
         }
     }
 
-    /// Before a frame: where the place has become so uncertain without landmarks that what is seen of the map would be
-    /// linearized elsewhere, the body goes on with landmarks of its own, until these show where it is.
+    /// Before a frame: where all landmarks have become so uncertain as the body has them that what is seen would be
+    /// linearized elsewhere, it goes on with landmarks of its own, until these show where it is. A start that was
+    /// uncertain is no reason: body and map share that.
     pub(super) fn leave_map(&mut self) {
         let Some(running) = self.running.as_ref().filter(|_| self.interrupted.is_none()) else { return };
         let Some(last) = running.estimator.estimate(running.at()) else { return };
         if last.covariance.fixed_view::<3, 3>(0, 0).trace() < TOO_WIDE_M * TOO_WIDE_M {
+            return;
+        }
+        let state = &running.estimator.state;
+        let is_near = |i: usize| state.landmarks[i].is_point() && relative_sigma(state, i, &self.filter) < TOO_WIDE_M;
+        if (0..state.landmarks.len()).any(is_near) {
             return;
         }
         let map = self.map_of(running);

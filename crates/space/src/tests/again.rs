@@ -85,6 +85,18 @@ fn a_silence_of_frames_ends_where_the_map_says() {
     }
 }
 
+/// Body and landmarks share the error of the start, which no landmark shows: the map is not left, and nothing learned.
+#[test]
+fn an_uncertain_start_is_no_reason_to_leave_the_map() {
+    let mut config = config();
+    config.start.position_std_m = 4.0;
+    let (mut slam, run) = (slam(config), run(10.0, 3, false));
+    let found = play(&mut slam, &run, (0.0, 1e3), |_| Some(0.0));
+    let sigma = slam.pose().unwrap().covariance.fixed_view::<3, 3>(0, 0).trace().sqrt();
+    println!("{sigma:.2} m, {:?}, {} estimates", slam.quality(), found.len());
+    assert!(found.len() > 1000 && slam.quality() == Quality::Ok && (6.5..7.5).contains(&sigma), "{sigma}");
+}
+
 #[test]
 fn a_clock_that_is_set_ends_where_the_map_says() {
     for (seed, shift_s) in [(1, 3600.0), (2, 4.0), (3, -60.0), (4, -5.0), (5, -3600.0)] {
