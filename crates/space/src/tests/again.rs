@@ -1,11 +1,11 @@
 //! It starts again after a silence of everything, or a clock that was set: never wrong and sure, and where it is in its
 //! map as soon as it sees that.
 
-use super::{RATE_HZ, Run, config, run, slam, steps};
-use crate::{Frame, ImuSample, MapMode, PoseEstimate, Quality, Slam3d};
+use super::{RATE_HZ, Run, camera, config, run, slam, steps};
+use crate::{Frame, ImuSample, MapMode, PixelNoise, PoseEstimate, Quality, Sensor, Slam3d, Value};
 use lienav_base::stamp::Stamp;
 use lienav_lie::LieGroup;
-use nalgebra::{Matrix3, Vector3};
+use nalgebra::{Matrix3, Vector2, Vector3, Vector4};
 
 /// The body has been everywhere after this, s.
 const LAP_S: f64 = 18.0;
@@ -82,6 +82,41 @@ fn a_silence_of_frames_ends_where_the_map_says() {
         let found = play(&mut slam, &run, (0.0, 1e3), |_| Some(0.0));
         assert_eq!(slam.time_jumps(), 0);
         assert_recovers(&format!("{silent_s} s of frames, {seed}"), &slam, &found, ends_s);
+    }
+}
+
+/// The same of pairs of pixels, which are far from linear at a wide pose.
+#[test]
+fn pairs_of_pixels_after_a_silence_of_frames_do_not_make_it_wrong_and_sure() {
+    const BASELINE_M: f64 = 0.12;
+    let pair = |x: &Vector3<f64>| {
+        let (u, v) = (400.0 * x.x / x.z, 400.0 * x.y / x.z);
+        Value::Stereo(Vector4::new(u, v, u - 400.0 * BASELINE_M / x.z, v))
+    };
+    for seed in 1..=6 {
+        let ends_s = LAP_S + 60.0;
+        let mut run = run(ends_s + 5.0, seed, false);
+        run.frames.retain(|(k, _)| !(LAP_S..ends_s).contains(&(*k as f64 / RATE_HZ)));
+        for seen in run.frames.iter_mut().flat_map(|(_, frame)| &mut frame.seen) {
+            if let Value::Position(x, _) = seen.value {
+                seen.value = pair(&x);
+            }
+        }
+        let mut slam = slam(config());
+        let pixels = PixelNoise { own: [4.0; 2], common: [0.0; 2] };
+        let sensor = Sensor {
+            mount: camera(),
+            focal: Vector2::repeat(400.0),
+            baseline_m: BASELINE_M,
+            pixels,
+            ..Sensor::default()
+        };
+        slam.set_sensor(0, sensor).unwrap();
+        let found = play(&mut slam, &run, (0.0, 1e3), |_| Some(0.0));
+        let worst = found.iter().map(|(.., sigma)| *sigma).fold(0.0, f64::max);
+        println!("pairs of pixels, {seed}: {worst:.1} sigma, {:.3} m in the end", found.last().unwrap().1);
+        // Without leaving the map: 3,277.
+        assert!(worst < 6.0, "{seed}: {worst}");
     }
 }
 
