@@ -1,6 +1,8 @@
 //! Lints while tests are built: clippy is a compiler with more warnings, so that where all is built for the first time,
 //! one pass does what a check and a build would do one after the other. Cargo calls this program in place of the
 //! compiler (`RUSTC_WRAPPER`, which does not count in what is fresh); crates of others go to the compiler as they are.
+//! Tests that run for less than their optimization would take are not optimized. No other crate takes code from them, as
+//! it would from a library without optimization, so that a profile of cargo cannot say this.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -27,9 +29,11 @@ pub fn as_compiler() -> Option<ExitCode> {
     let mut arguments = env::args_os().skip(1);
     let compiler = arguments.next().filter(|first| Path::new(first).file_stem() == Some(OsStr::new("rustc")))?;
     let package = env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
-    let mut command = match (package, env::var_os(ROOT)) {
-        (Some(package), Some(root)) if is_own(&package, Path::new(&root)) => linting(&compiler),
-        _ => Command::new(&compiler),
+    let (mut command, arguments) = match (package, env::var_os(ROOT)) {
+        (Some(package), Some(root)) if is_own(&package, Path::new(&root)) => {
+            (linting(&compiler), as_quick(arguments.collect()))
+        }
+        _ => (Command::new(&compiler), arguments.collect()),
     };
     let error = command.args(arguments).exec();
     eprintln!("error: {:?} could not be started: {error}", command.get_program());
@@ -43,6 +47,29 @@ fn linting(compiler: &OsString) -> Command {
     let mut command = Command::new("clippy-driver");
     command.arg(compiler).arg("-Dwarnings");
     command
+}
+
+/// Crates whose tests run for seconds without optimization.
+const QUICK: [&str; 9] = [
+    "lienav_associate",
+    "lienav_bag",
+    "lienav_base",
+    "lienav_ekf",
+    "lienav_files",
+    "lienav_io",
+    "lienav_lie",
+    "lienav_planar",
+    "lienav_report",
+];
+
+/// The arguments, without optimization where they are for tests of one of [`QUICK`].
+fn as_quick(arguments: Vec<OsString>) -> Vec<OsString> {
+    let is_named = |pair: &[OsString]| pair[0] == "--crate-name" && QUICK.iter().any(|name| pair[1] == *name);
+    if !(arguments.iter().any(|word| word == "--test") && arguments.windows(2).any(is_named)) {
+        return arguments;
+    }
+    let level = |word: OsString| if word == "opt-level=1" { "opt-level=0".into() } else { word };
+    arguments.into_iter().map(level).collect()
 }
 
 /// Whether a package is the project's, not one that a test has made.
@@ -60,6 +87,19 @@ mod tests {
         let is_own = |package: &str| is_own(Path::new(package), root);
         assert!(is_own("/home/robot/lienav") && is_own("/home/robot/lienav/crates/lie"));
         assert!(!is_own("/home/robot/.cargo/registry/src/libm-0.2.15") && !is_own("/home/robot/lienav/target/tmp/own"));
+    }
+
+    #[test]
+    fn tests_of_quick_crates_are_not_optimized_and_all_else_is() {
+        let words = |text: &str| text.split(' ').map(OsString::from).collect::<Vec<_>>();
+        let cases = [
+            ("--crate-name lienav_io src/lib.rs --test -C opt-level=1", "-C opt-level=0"),
+            ("--crate-name lienav_io src/lib.rs --crate-type lib -C opt-level=1", "-C opt-level=1"),
+            ("--crate-name lienav_slam src/lib.rs --test -C opt-level=1", "-C opt-level=1"),
+        ];
+        for (given, end) in cases {
+            assert!(as_quick(words(given)).ends_with(&words(end)), "{given}");
+        }
     }
 
     #[test]
