@@ -144,7 +144,9 @@ fn every_command_of_the_command_line_in_a_document_runs() {
     std::thread::scope(|scope| {
         for _ in 0..workers {
             scope.spawn(|| {
-                while let Some(text) = queue.lock().unwrap().pop() {
+                // The lock ends with the statement: in the head of a `while let` it would last as long as the body.
+                let next = || queue.lock().unwrap().pop();
+                while let Some(text) = next() {
                     let outcome = run_all(text, shared.path(), data, &seen);
                     outcomes.lock().unwrap().push(outcome);
                 }
