@@ -30,6 +30,7 @@ mod site;
 mod steps;
 mod tools;
 mod trials;
+mod wheels;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};

