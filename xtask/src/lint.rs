@@ -50,10 +50,9 @@ fn linting(compiler: &OsString) -> Command {
 }
 
 /// Crates whose tests run for seconds without optimization.
-const QUICK: [&str; 9] = [
+const QUICK: [&str; 8] = [
     "lienav_associate",
     "lienav_bag",
-    "lienav_base",
     "lienav_ekf",
     "lienav_files",
     "lienav_io",
