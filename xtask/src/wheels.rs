@@ -1,6 +1,7 @@
 //! Installs packages of Python into a virtual environment: by uv, which takes a quarter of pip's time, or by pip where
 //! uv cannot be had or fails.
 
+use std::fs;
 use std::path::Path;
 use std::process::Command;
 
@@ -8,7 +9,8 @@ use anyhow::Result;
 
 use crate::steps::Log;
 
-const UV: &str = "uv==0.13.9";
+/// uv itself, by version and hashes.
+const UV: &str = include_str!("../uv.txt");
 const PIP: [&str; 5] = ["-m", "pip", "install", "--no-input", "--disable-pip-version-check"];
 
 /// What uv takes over of pip's configuration, by the names of pip and of uv.
@@ -27,7 +29,11 @@ pub fn install(python: &Path, options: &[&str], list: &Path, log: &Log) -> Resul
 }
 
 fn by_uv(python: &Path, options: &[&str], list: &Path, log: &Log) -> Result<()> {
-    log.run(Command::new(python).args(PIP).args(["--progress-bar=off", "--only-binary=:all:", UV]))?;
+    let itself = python.with_file_name("uv.txt");
+    fs::write(&itself, UV)?;
+    let mut pip = Command::new(python);
+    pip.args(PIP).args(["--progress-bar=off", "--only-binary=:all:", "--require-hashes", "--requirement"]);
+    log.run(pip.arg(itself))?;
     let mut uv = Command::new(python);
     // Copies: what is installed is changed after that, and links would change what uv keeps for others.
     uv.args(["-m", "uv", "pip", "install", "--no-progress", "--link-mode=copy", "--python"]).arg(python);
@@ -50,6 +56,11 @@ fn settings(configured: &str) -> Vec<(&'static str, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn uv_itself_is_pinned_by_version_and_hash() {
+        assert!(UV.contains("\nuv==") && UV.matches("--hash=sha256:").count() > 10, "{UV}");
+    }
 
     #[test]
     fn uv_has_what_pip_is_configured_with() {

@@ -19,6 +19,7 @@ pub struct Package {
     pub name: &'static str,
     version: &'static str,
     depends: &'static [&'static str],
+    /// Names and texts. A message comes after those that it is made of, as C++ wants it where they share a file.
     messages: &'static [(&'static str, &'static str)],
 }
 
@@ -47,8 +48,8 @@ pub const PACKAGES: [Package; 3] = [
         version: "4.1.1",
         depends: &["geometry_msgs", "std_msgs"],
         messages: messages!(
-            "vision_msgs": "BoundingBox3D", "Detection3D", "Detection3DArray", "ObjectHypothesis",
-            "ObjectHypothesisWithPose"
+            "vision_msgs": "BoundingBox3D", "ObjectHypothesis", "ObjectHypothesisWithPose", "Detection3D",
+            "Detection3DArray"
         ),
     },
 ];
@@ -57,14 +58,16 @@ impl Package {
     /// Its files: where in its folder, and what.
     fn files(&self) -> Vec<(String, String)> {
         let tags = self.depends.iter().map(|depend| format!("  <depend>{depend}</depend>")).collect::<Vec<_>>();
+        let places = self.messages.iter().map(|(name, _)| format!("msg/{name}.msg")).collect::<Vec<_>>();
         let filled = |text: &str| {
             text.replace("@PACKAGE@", self.name)
                 .replace("@VERSION@", self.version)
+                .replace("@MESSAGES@", &places.join(" "))
                 .replace("@DEPENDS@", &self.depends.join(" "))
                 .replace("@DEPEND_TAGS@", &tags.join("\n"))
         };
         let own = [("package.xml".to_owned(), filled(MANIFEST)), ("CMakeLists.txt".to_owned(), filled(CMAKE))];
-        let messages = self.messages.iter().map(|(name, text)| (format!("msg/{name}.msg"), (*text).to_owned()));
+        let messages = places.into_iter().zip(self.messages.iter().map(|(_, text)| (*text).to_owned()));
         own.into_iter().chain(messages).collect()
     }
 }
