@@ -70,13 +70,6 @@ def test_the_stubs_are_those_of_the_compiled_module():
                 assert parameters(one) == found(getattr(value, member)), (name, member)
 
 
-def test_the_types_are_consistent(tmp_path):
-    pytest.importorskip("mypy")
-    call = [sys.executable, "-m", "mypy", "--strict", "--python-version", "3.10", "--cache-dir", str(tmp_path)]
-    done = subprocess.run([*call, "-p", "lienav"], capture_output=True, text=True, cwd=tmp_path)
-    assert done.returncode == 0, done.stdout + done.stderr
-
-
 DATA = [name for name, value in public() if hasattr(value, "__dataclass_fields__")]
 
 
@@ -155,19 +148,36 @@ except (lienav.WrongType, lienav.WrongCall, lienav.Failed) as error:
 '''
 
 
-def test_a_script_with_every_class_is_typed_strictly(tmp_path):
+@pytest.fixture(scope="session")
+def mypy(tmp_path_factory):
+    """Runs mypy, which then knows the types of numpy; what it says, and whether it found nothing."""
     pytest.importorskip("mypy")
+    folder = tmp_path_factory.mktemp("mypy")
+    call = [sys.executable, "-m", "mypy", "--strict", "--python-version", "3.10", "--cache-dir", str(folder)]
+
+    def run(*words: object) -> tuple[str, bool]:
+        done = subprocess.run([*call, *map(str, words)], capture_output=True, text=True, cwd=folder)
+        return done.stdout + done.stderr, done.returncode == 0
+
+    return run
+
+
+def test_the_types_are_consistent(mypy):
+    said, passed = mypy("-p", "lienav")
+    assert passed, said
+
+
+def test_a_script_with_every_class_is_typed_strictly(mypy, tmp_path):
     classes = {name for name, value in public() if inspect.isclass(value)}
     assert {name for name in classes if f"lienav.{name}" not in SCRIPT} == set()
     script = tmp_path / "script.py"
     script.write_text(SCRIPT)
-    call = [sys.executable, "-m", "mypy", "--strict", "--python-version", "3.10", "--cache-dir", str(tmp_path)]
-    done = subprocess.run([*call, str(script)], capture_output=True, text=True, cwd=tmp_path)
-    assert done.returncode == 0, done.stdout + done.stderr
+    said, passed = mypy(script)
+    assert passed, said
     wrong = tmp_path / "wrong.py"
     wrong.write_text(SCRIPT + "\nnot_a_report: int = evaluation[0]\n")
-    done = subprocess.run([*call, str(wrong)], capture_output=True, text=True, cwd=tmp_path)
-    assert "Incompatible types in assignment" in done.stdout, done.stdout
+    said, passed = mypy(wrong)
+    assert not passed and "Incompatible types in assignment" in said, said
 
 
 def blocks(page):

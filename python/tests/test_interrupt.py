@@ -15,7 +15,9 @@ CALLS = {
 }
 
 PROGRAM = """
-import concurrent.futures, threading, time, lienav
+import concurrent.futures, signal, threading, time, lienav
+# Whoever runs the tests may ignore it, as a shell does for what runs in its background.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 pool = concurrent.futures.ThreadPoolExecutor(1)
 print("begun", flush=True)
 try:

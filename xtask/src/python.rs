@@ -35,7 +35,7 @@ pub fn test(root: &Path) -> Result<bool> {
         log.run(&mut install).context("the module could not be built")
     })?;
     let mut tests = in_environment(root, &python)?;
-    tests.args(["-m", "pytest", "python/tests"]).env("MPLBACKEND", "agg");
+    tests.args(["-m", "pytest", "--numprocesses=auto", "--dist=worksteal", "python/tests"]).env("MPLBACKEND", "agg");
     tests.env("LIENAV_COMMAND", target(root).join("debug/lienav"));
     Ok(tests.status().context("pytest could not be started")?.success())
 }
