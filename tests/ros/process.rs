@@ -3,6 +3,7 @@
 use std::io::Read;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
@@ -131,8 +132,13 @@ impl Drop for Process {
     }
 }
 
-/// A Python that has rclpy: `LIENAV_PYTHON`, or `python3`; `None` if neither has.
+/// A Python that has rclpy: `LIENAV_PYTHON`, or `python3`; `None` if neither has. Tried once, as rclpy takes a second.
 pub fn python() -> Option<String> {
+    static FOUND: OnceLock<Option<String>> = OnceLock::new();
+    FOUND.get_or_init(find_python).clone()
+}
+
+fn find_python() -> Option<String> {
     let has_rclpy = |python: &String| {
         let found = Command::new(python).args(["-c", "import rclpy"]).stderr(Stdio::null()).status();
         found.is_ok_and(|status| status.success())
