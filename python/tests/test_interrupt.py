@@ -16,7 +16,7 @@ CALLS = {
 
 PROGRAM = """
 import concurrent.futures, signal, threading, time, lienav
-# Whoever runs the tests may ignore it, as a shell does for what runs in its background.
+# A process in the background of a shell ignores SIGINT, and so would those that it starts.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 pool = concurrent.futures.ThreadPoolExecutor(1)
 print("begun", flush=True)

@@ -24,8 +24,8 @@ fn the_workspace_of_the_python_module_has_the_tables_of_the_project() {
     assert_eq!(fs::read_link(root.join("python/crates")).unwrap(), Path::new("../crates"));
 }
 
-/// The names in the table of `.cargo/config.toml` that are not optimized for tests, without those with C code: their Rust
-/// is declarations, of which no crate takes functions.
+/// The names in the table of `.cargo/config.toml` that are not optimized for tests, without those with C code: their
+/// Rust is declarations, of which no crate takes functions.
 fn not_optimized(configuration: &str) -> BTreeSet<&str> {
     let table = configuration.split("[profile.dev.package]\n").nth(1).expect("a table");
     let names = table.lines().filter_map(|line| line.strip_suffix(" = { opt-level = 0 }"));
