@@ -1,8 +1,8 @@
 //! `cargo xtask …`: what a newcomer, the README and CI run.
 //!
 //! - [`tools`]: what has to be on the machine, and the one line that is said where it is not;
-//! - [`ros`]: which ROS 2 is used, a sourced distribution or a private Jazzy, and its environment;
-//! - [`setup`]: the private Jazzy, made of wheels once;
+//! - [`ros`]: which ROS 2 is used, a sourced distribution or a private one, and its environment;
+//! - [`setup`]: the private ROS 2, made of wheels once;
 //! - [`steps`]: named, timed steps on a terminal, in a pipe and in a log;
 //! - [`demo`]: simulator, filters and evaluator, each a process ([`processes`]);
 //! - [`trials`]: the nodes under faults, and for hours;
@@ -49,7 +49,8 @@ struct Call {
 
 #[derive(Subcommand)]
 enum Task {
-    /// Make a private ROS 2 Jazzy under .ros/, unless a distribution is sourced
+    /// Make a private ROS 2 Jazzy under .ros/, unless a distribution is sourced; with LIENAV_ROS=kilted in the
+    /// environment, as for all tasks, a Kilted under .ros-kilted/
     Setup,
     /// Simulate a robot on a circle, run the filters, and report their errors; leaves a bag and plots
     Demo {

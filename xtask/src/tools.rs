@@ -72,7 +72,7 @@ pub fn python() -> Result<String> {
     Ok(found)
 }
 
-/// libclang, which bindgen loads to read ROS 2's headers. The private Jazzy brings its own.
+/// libclang, which bindgen loads to read ROS 2's headers. A private ROS 2 brings its own.
 pub fn libclang() -> Result<String> {
     let is_libclang = |path: &Path| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
