@@ -101,8 +101,13 @@ impl RestDetector {
         Some(evidence(of_rate, RATE) + evidence(of_force, FORCE))
     }
 
+    /// Whether the sensor is calm, as it is at rest and in an even motion; `None` where the window is not full.
+    pub fn is_calm(&self) -> Option<bool> {
+        self.log_odds().map(|odds| odds > LEAST_LOG_ODDS)
+    }
+
     /// Whether the body is at rest.
     pub fn is_at_rest(&self) -> bool {
-        self.log_odds().is_some_and(|odds| odds > LEAST_LOG_ODDS)
+        self.is_calm() == Some(true)
     }
 }

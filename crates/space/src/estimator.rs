@@ -11,6 +11,7 @@ use crate::still::StillView;
 use lienav_base::stamp::Stamp;
 use lienav_inertial::delayed::Damaged;
 use lienav_inertial::filter::Filter;
+use lienav_inertial::measurement::rest::is_known_to_rest;
 use lienav_inertial::measurement::{Measurement, RangePrior};
 use lienav_inertial::preintegration::Preintegrated;
 use lienav_inertial::state::State;
@@ -65,7 +66,7 @@ pub struct Estimator {
     /// Measurements used and beyond the gate in the last frames, older ones with less weight.
     recent: (f64, f64),
     /// What was seen before.
-    view: StillView,
+    pub view: StillView,
     /// Whether the body was taken to be at rest in the last frame.
     is_at_rest: bool,
     batch: Vec<Measured>,
@@ -205,7 +206,7 @@ impl Estimator {
         &mut self,
         stamp: Stamp,
         seen: &[Seen],
-        is_at_rest: bool,
+        is_calm: Option<bool>,
         counts: &mut Counts,
         observer: &mut dyn Observer,
     ) -> (Corrected, bool) {
@@ -221,7 +222,8 @@ impl Estimator {
         }
         let Self { view, batch, places, .. } = self;
         let measured = places.iter().zip(batch.iter()).map(|(k, one)| (seen[*k].id, seen[*k].sensor, one));
-        self.is_at_rest = view.take(stamp, measured) && is_at_rest;
+        let is_seen_at_rest = view.take(stamp, measured, is_calm);
+        self.is_at_rest = is_calm == Some(true) && is_seen_at_rest.unwrap_or_else(|| self.is_known_to_rest());
         if self.is_at_rest {
             self.batch.push(Measured::Rest(AT_REST));
         }
@@ -322,6 +324,11 @@ impl Estimator {
         self.state.rate = rate;
         self.recent = (0.0, 0.0);
         true
+    }
+
+    /// Whether a body whose inertial sensor is calm is at rest by its velocity.
+    pub fn is_known_to_rest(&self) -> bool {
+        is_known_to_rest(&self.state, &self.step.filter)
     }
 
     /// Whether more measurements of the last frames were beyond the gate than used.

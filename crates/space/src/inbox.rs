@@ -169,6 +169,19 @@ impl Inbox {
         }
     }
 
+    /// The frames that wait, in order.
+    pub fn frames(&self) -> impl Iterator<Item = (Stamp, &[Seen])> + Clone {
+        self.items.iter().filter_map(|item| match &item.what {
+            What::Frame(seen) => Some((item.stamp, seen.as_slice())),
+            _ => None,
+        })
+    }
+
+    /// Whether a velocity or a pose waits.
+    pub fn has_motion(&self) -> bool {
+        self.items.iter().any(|item| matches!(item.what, What::Odometry(_) | What::Pose(_)))
+    }
+
     /// Removes what waits from before a stamp; says how much.
     pub fn drop_before(&mut self, stamp: Stamp) -> usize {
         let before = self.items.len();

@@ -96,6 +96,14 @@ pub enum Value {
 }
 
 impl Value {
+    /// Whether it has a length, and is not a direction alone.
+    pub fn has_scale(&self) -> bool {
+        match self {
+            Self::Stereo(_) | Self::Position(..) | Self::Range(..) => true,
+            Self::Pixel(_) | Self::Normalized(_) | Self::Bearing(..) => false,
+        }
+    }
+
     /// Whether all numbers are finite, those of the covariance included.
     pub fn is_finite(&self) -> bool {
         match self {

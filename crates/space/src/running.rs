@@ -211,7 +211,7 @@ impl Running {
             if self.advance(to, inbox, &mut ()).is_err() {
                 return Ok(());
             }
-            if self.rest.is_at_rest() {
+            if self.rest.is_at_rest() && self.estimator.is_known_to_rest() {
                 self.estimator.correct_one(to, Measured::Rest(AT_REST), counts);
             }
             self.restart_ahead(inbox);
@@ -276,7 +276,7 @@ impl Running {
         let one = match what {
             What::Instant => return (Corrected::default(), false),
             What::Frame(seen) => {
-                return self.estimator.correct(stamp, seen, self.rest.is_at_rest(), counts, observer);
+                return self.estimator.correct(stamp, seen, self.rest.is_calm(), counts, observer);
             }
             What::Odometry(odometry) => {
                 let usual = || Matrix3::from_diagonal_element(self.velocity_std * self.velocity_std);

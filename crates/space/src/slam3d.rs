@@ -172,6 +172,12 @@ impl Slam3d {
                     outcome.map(|()| None)
                 }
             };
+            if running.estimator.view.is_refuted() {
+                // It waits for another start, with what comes.
+                self.running = None;
+                self.waits_since = self.inbox.newest;
+                return None;
+            }
             match outcome {
                 Ok(Some(mut step)) => {
                     self.find_again(&mut step, given);

@@ -48,13 +48,18 @@ pub struct Known {
     pub heading_sigma: f64,
 }
 
-/// What a body at rest may still do: the usual prior.
-pub fn at_rest_prior(known: &Known, gravity: f64) -> Prior {
+/// What a body at rest may still do, m/s by axis, where its inertial sensor is all that speaks.
+pub const AT_REST: f64 = 0.02;
+/// The same where landmarks are seen, which will show it better: half a second of them does not show a slow motion.
+pub const AT_REST_AS_SEEN: f64 = 0.1;
+
+/// What a body at rest is known to: the usual prior, with a standard deviation of the velocity, m/s.
+pub fn at_rest_prior(known: &Known, velocity_sigma: f64, gravity: f64) -> Prior {
     Prior {
         position: known.pose.translation,
         position_sigma: known.position_sigma,
         heading: (0.0, known.heading_sigma),
-        velocity_sigma: 0.02,
+        velocity_sigma,
         rate_sigma: 0.003,
         accelerometer_bias_sigma: 0.1,
         gravity: (gravity, 0.01),
@@ -62,8 +67,15 @@ pub fn at_rest_prior(known: &Known, gravity: f64) -> Prior {
 }
 
 /// The state after samples at rest, at this pose but for its inclination; `None` where the force is not gravity.
-pub fn at_rest(rest: &RestSamples, known: &Known, gravity: f64, noise: &ImuNoise, filter: &Filter) -> Option<State> {
-    let mut prior = at_rest_prior(known, gravity);
+pub fn at_rest(
+    rest: &RestSamples,
+    known: &Known,
+    velocity_sigma: f64,
+    gravity: f64,
+    noise: &ImuNoise,
+    filter: &Filter,
+) -> Option<State> {
+    let mut prior = at_rest_prior(known, velocity_sigma, gravity);
     let level = rest.start(REST_S, &prior, noise, CAPACITY, filter).ok()?;
     prior.heading.0 = heading_between(&level.nav.rotation, &known.pose.rotation);
     rest.start(REST_S, &prior, noise, CAPACITY, filter).ok()
@@ -73,13 +85,21 @@ pub fn at_rest(rest: &RestSamples, known: &Known, gravity: f64, noise: &ImuNoise
 /// m/s².
 pub const IN_MOTION: [f64; 4] = [0.2, 1.0, 0.1, 0.2];
 
-/// Up is where the mean force points, but for what accelerations of 2 m/s² make of it; the velocity is unknown.
-pub fn in_motion(rest: &RestSamples, known: &Known, gravity: f64, noise: &ImuNoise, filter: &Filter) -> Option<State> {
+/// Up is where the mean force points, but for what accelerations of 2 m/s² make of it; the velocity is unknown,
+/// with this standard deviation by axis, m/s.
+pub fn in_motion(
+    rest: &RestSamples,
+    known: &Known,
+    velocity: f64,
+    gravity: f64,
+    noise: &ImuNoise,
+    filter: &Filter,
+) -> Option<State> {
     let prior = Prior { gravity: (gravity, 2.0), ..Prior::default() };
     let level = rest.start(REST_S, &prior, noise, CAPACITY, filter).ok()?;
     let heading = heading_between(&level.nav.rotation, &known.pose.rotation);
     let rotation = So3::exp(&(Vector3::z() * heading)) * level.nav.rotation;
-    let [turn, velocity, gyro, force] = IN_MOTION;
+    let [turn, _, gyro, force] = IN_MOTION;
     let mut variances = Matrix6::identity() * (known.position_sigma * known.position_sigma);
     variances.fixed_view_mut::<3, 3>(3, 3).fill_diagonal(turn * turn);
     variances[(5, 5)] = known.heading_sigma * known.heading_sigma;

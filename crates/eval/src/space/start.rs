@@ -12,7 +12,7 @@ use lienav_inertial::state::nav::Nav;
 use lienav_io::space::data::{GivenStart, SpaceRecording};
 use lienav_lie::Se3;
 use lienav_space::start::{
-    CAPACITY, Known, REST_S, WINDOW_S, at_rest, at_rest_prior, first_samples, given, is_at_rest, sample,
+    AT_REST, CAPACITY, Known, REST_S, WINDOW_S, at_rest, at_rest_prior, first_samples, given, is_at_rest, sample,
 };
 use nalgebra::SVector;
 
@@ -64,9 +64,9 @@ fn from_rest(
     let [heading_sigma, _, position_sigma, ..] = settings.start_sigma;
     let known = Known { pose: pose.copied().unwrap_or_default(), position_sigma, heading_sigma };
     match pose {
-        Some(_) => at_rest(rest, &known, settings.gravity, &settings.imu, filter),
+        Some(_) => at_rest(rest, &known, AT_REST, settings.gravity, &settings.imu, filter),
         None => {
-            let prior = at_rest_prior(&known, settings.gravity);
+            let prior = at_rest_prior(&known, AT_REST, settings.gravity);
             rest.start(REST_S, &prior, &settings.imu, CAPACITY, filter).ok()
         }
     }

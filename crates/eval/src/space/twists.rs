@@ -51,7 +51,7 @@ impl Twisted {
     fn correct(&mut self, frame: &Frame) {
         let seen = input(frame).seen;
         let begin = Instant::now();
-        let (corrected, is_widened) = self.estimator.correct(frame.stamp, &seen, false, &mut self.dropped, &mut ());
+        let (corrected, is_widened) = self.estimator.correct(frame.stamp, &seen, None, &mut self.dropped, &mut ());
         self.session.spent_s += begin.elapsed().as_secs_f64();
         let counts = &mut self.session.counts;
         counts.used += corrected.used;

@@ -2,8 +2,10 @@
 
 use super::{At, Linearized, Measurement};
 use crate::covariance::NAV;
+use crate::filter::Filter;
+use crate::state::State;
 use crate::state::errors::{GYRO_BIAS, VELOCITY};
-use nalgebra::{Matrix6, SMatrix, Vector3, Vector6};
+use nalgebra::{Matrix3, Matrix6, SMatrix, Vector3, Vector6};
 
 /// 0 = Rᵀv + n_v and ω̄_m = b_g + n_ω, with ω̄_m the mean rate that the gyroscope measured at rest.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -14,6 +16,37 @@ pub struct Rest {
     pub mean_rate: Vector3<f64>,
     /// Standard deviation of ω̄_m as a measurement of the bias, rad/s; infinite leaves the rate out.
     pub rate_sigma: f64,
+}
+
+/// Velocities of bodies that move evenly, by axis, m/s: that of a hand, a slow drone or robot. Faster ones are told from
+/// rest the more easily.
+const EVENLY: f64 = 1.0;
+/// Log odds from which on a body whose inertial sensor is calm is at rest: of ten thousand that move evenly, one is held.
+const LEAST_LOG_ODDS: f64 = 9.2;
+
+/// Whether a body whose inertial sensor is calm is at rest, by what is known of its velocity, m/s. The sensor does not tell
+/// rest from an even motion: with P the covariance of the velocity v and V that of bodies that move evenly,
+///
+/// ```math
+/// \ln Λ = \ln\frac{N(v; 0, P)}{N(v; 0, P + V)}
+/// ```
+///
+/// is large where the velocity is known to be small, and about 0 where it is unknown.
+pub fn is_known_to_rest(state: &State, filter: &Filter) -> bool {
+    let covariance = state.nav_covariance(filter).fixed_view::<3, 3>(VELOCITY, VELOCITY).into_owned();
+    rests(&state.nav.velocity, &covariance)
+}
+
+fn rests(velocity: &Vector3<f64>, covariance: &Matrix3<f64>) -> bool {
+    let log_density = |covariance: Matrix3<f64>| {
+        let (inverse, det) = (covariance.try_inverse()?, covariance.determinant());
+        (det > 0.0).then(|| -0.5 * (det.ln() + velocity.dot(&(inverse * velocity))))
+    };
+    let moving = covariance + Matrix3::from_diagonal_element(EVENLY * EVENLY);
+    match (log_density(*covariance), log_density(moving)) {
+        (Some(rest), Some(moving)) => rest - moving > LEAST_LOG_ODDS,
+        _ => false,
+    }
 }
 
 impl Measurement for Rest {
@@ -34,5 +67,21 @@ impl Measurement for Rest {
             all.dim = 3;
         }
         Some(all)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_known_of_the_velocity_decides_whether_a_calm_body_rests() {
+        let rests = |speed: f64, sigma: f64| {
+            rests(&Vector3::new(0.0, speed, 0.0), &Matrix3::from_diagonal_element(sigma * sigma))
+        };
+        assert!(rests(0.0, 0.02) && rests(0.03, 0.02), "known to be small");
+        assert!(!rests(0.0, 0.2) && !rests(0.0, 10.0), "unknown");
+        assert!(!rests(0.2, 0.02) && !rests(1.0, 0.1), "known to move");
+        assert!(!rests(0.0, f64::NAN) && !rests(f64::NAN, 0.02) && !rests(0.0, 0.0), "not known at all");
     }
 }

@@ -5,11 +5,12 @@ use crate::config::{Config, MapMode};
 use crate::estimator::{Bounds, Estimator, MOST_MEASUREMENTS, USUAL_MEASUREMENTS};
 use crate::inbox::MOST_SAMPLES;
 use crate::input::Sensor;
-use crate::measured::Stated;
+use crate::measured::{Measured, Stated};
 use crate::output::DropReason;
 use crate::running::Running;
 use crate::slam3d::Slam3d;
-use crate::start::{self, Known};
+use crate::start::{self, AT_REST, AT_REST_AS_SEEN, IN_MOTION, Known};
+use crate::still::{self, StillView};
 use crate::world::{Map3d, place};
 use lienav_base::stamp::Stamp;
 use lienav_inertial::state::State;
@@ -23,6 +24,32 @@ const GIVEN: (f64, f64, f64) = (2.0, 0.02, 0.2);
 /// start is known to that defines the map; in the map of others it is a placeholder.
 const IN_MAP: (f64, f64) = (1.0, 0.3);
 
+/// The velocity of a start in motion, by axis, m/s, where what is seen shows how fast the body is: that of cars in a town.
+const SPEED: f64 = 10.0;
+
+/// What is seen before the start.
+struct View {
+    /// There is something.
+    is_seen: bool,
+    /// Landmarks move.
+    has_moved: bool,
+    /// There are directions of unknown landmarks, and nothing that would show how fast.
+    is_by_directions: bool,
+}
+
+impl View {
+    /// How fast a body may be that rests by its inertial sensor and by this, m/s by axis.
+    fn rest_speed(&self) -> f64 {
+        // The scale of directions would follow from it: that is left to the trial.
+        if self.is_seen && !self.is_by_directions { AT_REST_AS_SEEN } else { AT_REST }
+    }
+
+    /// Beside a calm inertial sensor: nothing says how fast the body is, and it is not at rest.
+    fn is_even_motion(&self) -> bool {
+        self.has_moved && self.is_by_directions
+    }
+}
+
 impl Slam3d {
     /// Begins where that is possible: at rest, from a given pose, or in motion after a while.
     pub(super) fn start(&mut self) {
@@ -33,7 +60,7 @@ impl Slam3d {
             if newest.since(first) < start::WINDOW_S && !is_full {
                 return;
             }
-            if let Some((state, at)) = self.state_at_start(first, newest) {
+            if let Some((state, at, view)) = self.state_at_start(first, newest) {
                 let map = match &self.interrupted {
                     // It waits until the pose in it is found.
                     Some(_) if self.given.is_none() => None,
@@ -41,6 +68,9 @@ impl Slam3d {
                     None => self.map.clone(),
                 };
                 self.begin_in(map, state, at);
+                if let Some(running) = &mut self.running {
+                    running.estimator.view = view;
+                }
                 return;
             }
             // The window moves on.
@@ -48,14 +78,51 @@ impl Slam3d {
             while self.inbox.samples.front().is_some_and(|sample| sample.stamp.since(first) < STEP_S) {
                 self.inbox.samples.pop_front();
             }
+            let dropped = self.inbox.drop_before(first);
+            self.counts.add_many(DropReason::NotStarted, dropped as u64);
         }
     }
 
-    fn state_at_start(&self, first: Stamp, newest: Stamp) -> Option<(State, Stamp)> {
-        let Self { config, filter, .. } = self;
+    fn state_at_start(&self, first: Stamp, newest: Stamp) -> Option<(State, Stamp, StillView)> {
+        let Self { config, filter, given, .. } = self;
         let (samples, noise, gravity) = (&self.inbox.samples, config.noise(), config.imu.gravity);
-        let at_start = &config.start;
-        let known = match (&self.given, &self.interrupted) {
+        let interrupted = self.interrupted.as_ref().filter(|_| given.is_none());
+        let known = self.known_at_start();
+        let (rest, at_rest) = (start::first_samples(samples, first), first + start::REST_S);
+        let (is_calm, view) = (start::is_at_rest(samples, first), self.view_at_start(first));
+        let in_motion = |speed| start::in_motion(&rest, &known, speed, gravity, &noise, filter);
+        let as_usual = |state: State, at: Stamp| (state, at, StillView::default());
+        if is_calm
+            && !view.has_moved
+            && let Some(state) = start::at_rest(&rest, &known, view.rest_speed(), gravity, &noise, filter)
+        {
+            let state = match interrupted {
+                Some(interrupted) => interrupted.at_rest(state),
+                None => state,
+            };
+            let trial = if view.is_by_directions { StillView::on_trial() } else { StillView::default() };
+            return Some((state, at_rest, trial));
+        }
+        if is_calm && view.is_even_motion() {
+            return None;
+        }
+        if let Some(interrupted) = interrupted {
+            return in_motion(IN_MOTION[1]).map(|state| as_usual(interrupted.in_motion(state), at_rest));
+        }
+        if let Some((pose, covariance, at)) = given {
+            let at = at.map_or(first, |at| at.max(first));
+            return Some(as_usual(start::from_pose(pose, covariance, GIVEN, gravity, filter), at));
+        }
+        let waited = self.waits_since.map_or(0.0, |since| newest.since(since));
+        let is_over = config.start.max_wait_s > 0.0 && waited > config.start.max_wait_s;
+        let speed = if view.is_by_directions { IN_MOTION[1] } else { SPEED };
+        is_over.then(|| in_motion(speed)).flatten().map(|state| as_usual(state, at_rest))
+    }
+
+    /// What is known of the place of the start: a pose that is given, that of before an interruption, or the settings'.
+    fn known_at_start(&self) -> Known {
+        let (config, at_start) = (&self.config, &self.config.start);
+        match (&self.given, &self.interrupted) {
             (Some((pose, covariance, _)), _) => Known {
                 pose: *pose,
                 position_sigma: covariance.fixed_view::<3, 3>(0, 0).trace().max(0.0).sqrt(),
@@ -70,33 +137,29 @@ impl Slam3d {
                 let position_sigma = or(at_start.position_std_m, IN_MAP.0);
                 Known { pose: self.start_pose(), position_sigma, heading_sigma: or(at_start.yaw_std_rad, IN_MAP.1) }
             }
-        };
-        let (rest, at_rest) = (start::first_samples(samples, first), first + start::REST_S);
-        if start::is_at_rest(samples, first)
-            && let Some(state) = start::at_rest(&rest, &known, gravity, &noise, filter)
-        {
-            let state = match &self.interrupted {
-                Some(interrupted) if self.given.is_none() => interrupted.at_rest(state),
-                _ => state,
-            };
-            return Some((state, at_rest));
         }
-        if self.given.is_none()
-            && let Some(interrupted) = &self.interrupted
-        {
-            let state = start::in_motion(&rest, &known, gravity, &noise, filter)?;
-            return Some((interrupted.in_motion(state), at_rest));
-        }
-        if let Some((pose, covariance, at)) = &self.given {
-            let at = at.map_or(first, |at| at.max(first));
-            return Some((start::from_pose(pose, covariance, GIVEN, gravity, filter), at));
-        }
-        let waited = self.waits_since.map_or(0.0, |since| newest.since(since));
-        let is_over = at_start.max_wait_s > 0.0 && waited > at_start.max_wait_s;
-        if !is_over {
-            return None;
-        }
-        start::in_motion(&rest, &known, gravity, &noise, filter).map(|state| (state, at_rest))
+    }
+
+    /// What is seen in the time in which the inertial sensor looks for rest: it does not tell rest from an even motion.
+    fn view_at_start(&self, first: Stamp) -> View {
+        let stated = self.stated();
+        let window = self.inbox.frames().filter(|(stamp, _)| (0.0..start::WINDOW_S).contains(&stamp.since(first)));
+        let seen = window.flat_map(|(stamp, seen)| seen.iter().map(move |one| (stamp, one)));
+        let measured = seen.clone().filter_map(|(stamp, one)| {
+            let sensor = self.sensors.get(one.sensor)?;
+            Some((stamp, one.id, one.sensor, Measured::of(one, sensor, &stated)))
+        });
+        let has_map = self.map.is_some() || self.interrupted.is_some();
+        let has_scale = has_map || self.inbox.has_motion() || seen.clone().any(|(_, one)| one.value.has_scale());
+        let is_seen = seen.count() > 0;
+        let is_by_directions = is_seen && !has_scale;
+        View { is_seen, has_moved: still::have_moved(measured).unwrap_or(false), is_by_directions }
+    }
+
+    /// What measurements are that state no noise of their own.
+    fn stated(&self) -> Stated {
+        let sensor = &self.config.sensor;
+        Stated { position_m: sensor.position_std_m, range_m: sensor.range_std_m }
     }
 
     /// A sentence about samples that no start can be made of, while the filter waits for its start.
@@ -108,6 +171,14 @@ impl Slam3d {
         let samples = &self.inbox.samples;
         if self.running.is_some() || samples.len() < MANY {
             return None;
+        }
+        if let Some(first) = samples.front().map(|sample| sample.stamp)
+            && self.view_at_start(first).is_even_motion()
+            && start::is_at_rest(samples, first)
+        {
+            let what =
+                "landmarks move while imu is calm: an even motion, of which directions alone do not show how fast";
+            return Some(format!("{what}; stand still, or add odom, positions or ranges"));
         }
         let mean = samples.iter().map(|sample| sample.value.force).sum::<Vector3<f64>>() / samples.len() as f64;
         let force = mean.norm();
@@ -182,7 +253,7 @@ impl Slam3d {
             estimator = estimator.with_window(settings);
         }
         estimator.sensors.extend_from_slice(sensors);
-        estimator.stated = Stated { position_m: sensor.position_std_m, range_m: sensor.range_std_m };
+        estimator.stated = self.stated();
         let (noise, interpolation) = (self.config.noise(), self.config.interpolation());
         Running::new(estimator, at, noise, interpolation, sensor.velocity_std)
     }

@@ -123,8 +123,9 @@ impl Inertial {
         let from = at - WINDOW_S;
         let rest: RestSamples = inertial_start::first_samples(self.between(from, at), from);
         let is_at_rest = inertial_start::is_at_rest(self.between(from, at), from);
-        let at_rest = || self.level(&rest, &at_rest_prior(&known, self.gravity), pose, &filter);
-        let moving = || inertial_start::in_motion(&rest, &known, self.gravity, &self.noise, &filter);
+        // The tags will show how fast it is: its sensor does not tell rest from an even motion.
+        let at_rest = || self.level(&rest, &at_rest_prior(&known, IN_MOTION[1], self.gravity), pose, &filter);
+        let moving = || inertial_start::in_motion(&rest, &known, IN_MOTION[1], self.gravity, &self.noise, &filter);
         let [_, velocity, gyro, force] = IN_MOTION;
         let as_given = || inertial_start::from_pose(pose, covariance, (velocity, gyro, force), self.gravity, &filter);
         let begun = match (is_at_rest, is_level) {

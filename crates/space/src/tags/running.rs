@@ -14,6 +14,7 @@ use lienav_inertial::covariance::NAV;
 use lienav_inertial::imu::Biases;
 use lienav_inertial::measurement::absolute::AbsolutePose;
 use lienav_inertial::measurement::planar::Planar;
+use lienav_inertial::measurement::rest::is_known_to_rest;
 use lienav_inertial::measurement::velocity::BodyVelocity;
 use lienav_inertial::preintegration::Preintegrated;
 use lienav_inertial::rest::RestDetector;
@@ -189,9 +190,9 @@ impl Running {
         }
     }
 
-    /// A body that its inertial sensor shows at rest has no velocity.
+    /// A body whose inertial sensor is calm and whose velocity is known to be small has none.
     fn rest(&mut self, counts: &mut Counts) -> bool {
-        let is_at_rest = self.rest.is_at_rest();
+        let is_at_rest = self.rest.is_at_rest() && is_known_to_rest(&self.state, &self.tags.filter);
         if is_at_rest {
             self.correct_one(&AT_REST, counts);
         }
