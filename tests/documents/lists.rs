@@ -96,6 +96,7 @@ pub const NOT_RUN: &[(&str, &str)] = &[
     ("export ROS_SECURITY_ENABLE=true", "sets a variable for the commands below it"),
     ("cd", "goes to a folder of the reader's"),
     ("git clone <this repository>", "a pattern"),
+    ("source /opt/ros/kilted/setup.bash", "as `colcon` in .github/workflows/ci.yml, in an image of that distribution"),
     ("source install/setup.bash", "sets the variables of a workspace; tests/colcon.rs runs what is installed there"),
     ("v/bin/pip install matplotlib", "packages of others; xtask installs those of python/requirements.txt"),
 ];

@@ -66,7 +66,7 @@ impl Distribution {
 
     /// The one of this name, Jazzy without a name.
     ///
-    /// Errors: there is none of this name.
+    /// Errors: no distribution has this name.
     fn named(name: Option<&str>) -> Result<Self> {
         let Some(name) = name.filter(|name| !name.is_empty()) else { return Ok(Self::Jazzy) };
         match Self::ALL.into_iter().find(|distribution| distribution.name() == name) {

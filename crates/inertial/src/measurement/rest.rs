@@ -18,8 +18,8 @@ pub struct Rest {
     pub rate_sigma: f64,
 }
 
-/// Velocities of bodies that move evenly, by axis, m/s: that of a hand, a slow drone or robot. Faster ones are told from
-/// rest the more easily.
+/// Velocities of bodies that move evenly, by axis, m/s: that of a hand, a slow drone or robot. Faster ones differ from
+/// rest the more.
 const EVENLY: f64 = 1.0;
 /// Log odds from which on a body whose inertial sensor is calm is at rest: of ten thousand that move evenly, one is held.
 const LEAST_LOG_ODDS: f64 = 9.2;
