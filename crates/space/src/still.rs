@@ -35,8 +35,8 @@ pub struct StillView {
     trial: Trial,
 }
 
-/// Whether it was at rest at the start, where one camera and its inertial sensor said so: neither shows a slow motion at
-/// once.
+/// Whether it was at rest at the start, where one camera and its inertial sensor said so: neither shows a slow motion
+/// at once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 enum Trial {
     /// It was, or it is not asked.
@@ -59,8 +59,8 @@ impl StillView {
         self.trial == Trial::Refuted
     }
 
-    /// Takes in the landmarks of a frame, with their sensors, and whether the inertial sensor is calm, where it says so.
-    /// Says whether the body is at rest by what is seen; `None` where that shows nothing.
+    /// Takes in the landmarks of a frame, with their sensors, and whether the inertial sensor is calm, where it says
+    /// so. Says whether the body is at rest by what is seen; `None` where that shows nothing.
     pub fn take<'a>(
         &mut self,
         stamp: Stamp,
@@ -95,12 +95,12 @@ impl StillView {
     }
 }
 
-/// Beyond this, as a mean square over that of the noise, a landmark of two numbers that stands is once in a hundred times.
-/// The flow of a picture is strong at near landmarks only: a quarter of all beyond it is a motion.
+/// Beyond this, as a mean square over that of the noise, a landmark of two numbers that stands is once in a hundred
+/// times. The flow of a picture is strong at near landmarks only: a quarter of all beyond it is a motion.
 const DRIFTS: f64 = 4.6;
 
-/// Whether landmarks moved in these views of a short time, by straight lines through the views of each; `None` where too
-/// few were seen for [`APART_S`] or more. Noise is what the views scatter by, where that is more than is stated.
+/// Whether landmarks moved in these views of a short time, by straight lines through the views of each; `None` where
+/// too few were seen for [`APART_S`] or more. Noise is what the views scatter by, where that is more than is stated.
 pub fn have_moved(seen: impl Iterator<Item = (Stamp, u64, usize, Measured)>) -> Option<bool> {
     let mut places: Vec<(Stamp, Place)> =
         seen.filter_map(|(stamp, id, sensor, one)| Some((stamp, Place::of((id, sensor, &one))?))).collect();
@@ -135,7 +135,7 @@ fn beyond(all: &mut [f64], part: usize) -> f64 {
 }
 
 impl Place {
-    /// The square of how far it is from where it was, over what the noise of both makes of it.
+    /// The mean square of the change between two views, over its variance by their noise.
     fn apart(&self, before: &Self) -> f64 {
         (self.at - before.at).norm_squared() / (2 * self.numbers) as f64
     }

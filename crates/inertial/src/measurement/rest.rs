@@ -21,11 +21,12 @@ pub struct Rest {
 /// Velocities of bodies that move evenly, by axis, m/s: that of a hand, a slow drone or robot. Faster ones differ from
 /// rest the more.
 const EVENLY: f64 = 1.0;
-/// Log odds from which on a body whose inertial sensor is calm is at rest: of ten thousand that move evenly, one is held.
+/// Log odds from which on a body whose inertial sensor is calm is at rest: of ten thousand that move evenly, one is
+/// held.
 const LEAST_LOG_ODDS: f64 = 9.2;
 
-/// Whether a body whose inertial sensor is calm is at rest, by what is known of its velocity, m/s. The sensor does not tell
-/// rest from an even motion: with P the covariance of the velocity v and V that of bodies that move evenly,
+/// Whether a body whose inertial sensor is calm is at rest, by what is known of its velocity, m/s. The sensor does not
+/// tell rest from an even motion: with P the covariance of the velocity v and V that of bodies that move evenly,
 ///
 /// ```math
 /// \ln Λ = \ln\frac{N(v; 0, P)}{N(v; 0, P + V)}

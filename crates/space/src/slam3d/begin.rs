@@ -24,7 +24,8 @@ const GIVEN: (f64, f64, f64) = (2.0, 0.02, 0.2);
 /// start is known to that defines the map; in the map of others it is a placeholder.
 const IN_MAP: (f64, f64) = (1.0, 0.3);
 
-/// The velocity of a start in motion, by axis, m/s, where what is seen shows how fast the body is: that of cars in a town.
+/// The velocity of a start in motion, by axis, m/s, where what is seen shows how fast the body is: that of cars in a
+/// town.
 const SPEED: f64 = 10.0;
 
 /// What is seen before the start.
@@ -100,7 +101,9 @@ impl Slam3d {
                 Some(interrupted) => interrupted.at_rest(state),
                 None => state,
             };
-            let trial = if view.is_by_directions { StillView::on_trial() } else { StillView::default() };
+            // An undone start forgets the pose that was given.
+            let is_on_trial = view.is_by_directions && given.is_none();
+            let trial = if is_on_trial { StillView::on_trial() } else { StillView::default() };
             return Some((state, at_rest, trial));
         }
         if is_calm && view.is_even_motion() {
